@@ -1,0 +1,67 @@
+"""Files that survive a crash: written beside, flushed to disk, then renamed into place."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from rag.errors import StoreError
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Create or replace `path` with what `write` writes; a reader sees the old file or the new one, never a part.
+
+    Raises `StoreError` when the disk is full or the folder can't be written; then the old file is untouched.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: can't be written ({error.strerror or error}); free space or choose another RAG_HOME"
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's own entries, so that a rename in it survives a power cut."""
+    if os.name == "nt":  # Windows can't open folders, and journals renames by itself
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Flush every file and folder below `folder` to disk."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(parent, name), "rb+") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(parent))
+
+
+def ensure_folder(folder: Path) -> None:
+    """Create `folder` and check that it can be written. Raises `StoreError` naming it otherwise."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"RAG_HOME {folder}: can't be written ({error.strerror or error}); choose another folder with RAG_HOME"
+        ) from error

@@ -1,0 +1,228 @@
+"""Talks and their vectors on disk: the truth, from which the index can always be built anew.
+
+    talks/<talk_id>.json                       metadata, cues, digests; readable by a person
+    vectors/<model>/<talk_id>.<digest>.npy     the vectors of exactly that content
+    superseded/<talk_id>.<digest>.json         replaced versions that a published index may still point at
+
+Vectors are written first; the talk's JSON file, which names its content by digest, is the commit point.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.embed import Vectors
+from rag.errors import StoreError, UsageError
+from rag.files import sync_folder, write_whole
+from rag.types import Chapter, Cue, Talk
+from rag.windows import TEXT_FORM, passages, sentences
+
+FORMAT = 1
+_SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTalk:
+    """A talk as it lies in the library. `digest` names all of it, `text_digest` what its vectors were made from."""
+
+    talk: Talk
+    digest: str
+    text_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TalkVectors:
+    """The vectors of one talk: a row for each of its `passages()` and a row for each cue."""
+
+    passages: Vectors
+    sentences: Vectors
+
+
+class Library:
+    """The talks below one folder (`RAG_HOME`). Any number of readers; one writer at a time (see `rag.index`)."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._talks = home / "talks"
+        self._vectors = home / "vectors"
+        self._superseded = home / "superseded"
+
+    def ids(self) -> list[str]:
+        """Ids of all stored talks, sorted."""
+        return sorted(path.stem for path in self._talks.glob("*.json") if not path.name.startswith("."))
+
+    def get(self, talk_id: str) -> Talk:
+        """The stored talk. Raises `UsageError` when there is none of that id."""
+        stored = self.record(talk_id)
+        if stored is None:
+            raise UsageError(f"talk {talk_id!r}: not in {self.home}; 'python -m rag talks' lists the ids")
+        return stored.talk
+
+    def record(self, talk_id: str) -> StoredTalk | None:
+        """The stored talk with its digests, None when there is none. Raises `StoreError` for a damaged file."""
+        if not is_safe_id(talk_id):
+            return None
+        return _read(self._talks / f"{talk_id}.json")
+
+    def version(self, talk_id: str, digest: str) -> StoredTalk | None:
+        """The talk exactly as it was when its digest was `digest`; None when that version is gone."""
+        # A writer moves the old version aside before it puts the new one in place, so one of two looks finds it.
+        for _ in range(2):
+            stored = self.record(talk_id)
+            if stored is not None and stored.digest == digest:
+                return stored
+            old = _read(self._superseded / f"{talk_id}.{digest}.json")
+            if old is not None:
+                return old
+        return None
+
+    def vectors(self, stored: StoredTalk, model: str) -> TalkVectors | None:
+        """The vectors of exactly that content by that model, memory-mapped; None when missing or damaged."""
+        path = self._vector_path(stored.talk.id, stored.text_digest, model)
+        try:
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        count = len(passages(stored.talk))
+        if rows.ndim != 2 or rows.dtype != np.float32 or len(rows) != count + len(stored.talk.cues):
+            return None
+        return TalkVectors(rows[:count], rows[count:])
+
+    def put(self, talk: Talk, vectors: Vectors, model: str) -> StoredTalk:
+        """Store or replace a talk as a whole.
+
+        `vectors` has a row for each window of `embedded_texts(talk)`, in that order.
+        """
+        if not is_safe_id(talk.id):
+            raise StoreError(f"talk id {talk.id!r}: expected 1 to 120 letters, digits, '.', '_' or '-'; choose another")
+        expected = len(passages(talk)) + len(talk.cues)
+        if len(vectors) != expected:
+            raise ValueError(f"talk {talk.id}: {len(vectors)} vectors for {expected} texts")
+        stored = StoredTalk(talk, content_digest(talk), text_digest(talk))
+        path = self._vector_path(talk.id, stored.text_digest, model)
+        if not path.exists():
+            write_whole(path, lambda file: np.save(file, np.ascontiguousarray(vectors, np.float32)))
+        self._keep_old(talk.id)
+        document = json.dumps(_to_json(stored), ensure_ascii=False, indent=1).encode()
+        write_whole(self._talks / f"{talk.id}.json", lambda file: file.write(document))
+        return stored
+
+    def remove(self, talk_id: str) -> None:
+        """Forget a talk. Raises `UsageError` when there is none of that id."""
+        self.get(talk_id)
+        self._keep_old(talk_id)
+        (self._talks / f"{talk_id}.json").unlink()
+        sync_folder(self._talks)
+
+    def discard_unused(self, in_use: set[tuple[str, str]]) -> None:
+        """Delete superseded versions, and vectors, that neither the library nor an index still needs.
+
+        `in_use` holds (talk id, digest) and (talk id, text digest) of every published index that is kept.
+        """
+        kept = set(in_use)
+        for talk_id in self.ids():
+            stored = self.record(talk_id)
+            if stored is not None:
+                kept.add((talk_id, stored.text_digest))
+        for path in [*self._superseded.glob("*.json"), *self._vectors.glob("*/*.npy")]:
+            talk_id, _, digest = path.stem.rpartition(".")
+            if (talk_id, digest) not in kept:
+                path.unlink(missing_ok=True)
+
+    def _keep_old(self, talk_id: str) -> None:
+        """Move aside a copy of the stored version, for readers whose index still points at it."""
+        old = self.record(talk_id)
+        if old is None:
+            return
+        content = (self._talks / f"{talk_id}.json").read_bytes()
+        write_whole(self._superseded / f"{talk_id}.{old.digest}.json", lambda file: file.write(content))
+
+    def _vector_path(self, talk_id: str, digest: str, model: str) -> Path:
+        return self._vectors / re.sub(r"[^A-Za-z0-9._-]+", "--", model) / f"{talk_id}.{digest}.npy"
+
+
+def is_safe_id(talk_id: str) -> bool:
+    """True for ids that are safe as a file name: 1 to 120 letters, digits, '.', '_' or '-', no leading dot."""
+    return bool(_SAFE_ID.fullmatch(talk_id))
+
+
+def embedded_texts(talk: Talk) -> list[str]:
+    """The texts whose vectors a talk is stored with: its passages, then its single cues."""
+    return [window.text for window in (*passages(talk), *sentences(talk))]
+
+
+def content_digest(talk: Talk) -> str:
+    """Names everything that is known of a talk but the place it was read from: 16 hex digits."""
+    fields = _talk_json(talk)
+    del fields["source"]
+    return _digest(fields)
+
+
+def text_digest(talk: Talk) -> str:
+    """Names what a talk's vectors are made from: 16 hex digits. The same words at other times share it."""
+    return _digest([TEXT_FORM, embedded_texts(talk)])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, ensure_ascii=False, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _talk_json(talk: Talk) -> dict[str, Any]:
+    return {
+        "id": talk.id,
+        "title": talk.title,
+        "speakers": list(talk.speakers),
+        "event": talk.event,
+        "date": talk.date,
+        "language": talk.language,
+        "media": talk.media,
+        "source": talk.source,
+        "chapters": [{"start_ms": chapter.start_ms, "title": chapter.title} for chapter in talk.chapters],
+        "cues": [
+            {"id": cue.id, "start_ms": cue.start_ms, "end_ms": cue.end_ms, "text": cue.text, "speaker": cue.speaker}
+            for cue in talk.cues
+        ],
+    }
+
+
+def _to_json(stored: StoredTalk) -> dict[str, Any]:
+    head = {"format": FORMAT, "digest": stored.digest, "text_digest": stored.text_digest}
+    return head | _talk_json(stored.talk)
+
+
+def _read(path: Path) -> StoredTalk | None:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path}: can't be read ({error.strerror or error})") from error
+    try:
+        data = json.loads(content)
+        if data["format"] != FORMAT:
+            raise StoreError(f"{path}: library format {data['format']}, expected {FORMAT}; update talkcite")
+        talk = Talk(
+            id=data["id"],
+            title=data["title"],
+            cues=tuple(Cue(**cue) for cue in data["cues"]),
+            speakers=tuple(data["speakers"]),
+            event=data["event"],
+            date=data["date"],
+            language=data["language"],
+            media=data["media"],
+            source=data["source"],
+            chapters=tuple(Chapter(**chapter) for chapter in data["chapters"]),
+        )
+        return StoredTalk(talk, data["digest"], data["text_digest"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path}: damaged ({type(error).__name__}: {error}), expected a talk as JSON; "
+            "delete the file and ingest its captions again"
+        ) from error

@@ -1,0 +1,74 @@
+"""All settings in one record, read from the environment once. Nothing else in the project reads the environment."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from rag.errors import StartError
+
+
+def _http_address(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("an address that starts with http:// or https://")
+    return value.rstrip("/")
+
+
+HttpAddress = Annotated[str, AfterValidator(_http_address)]
+
+
+class Settings(BaseSettings):
+    """Every setting `RAG_<NAME>` with its default.
+
+    An explicit argument wins over the environment, the environment over the default. A wrong value raises
+    `StartError` through `load_settings` with the setting's name, the value and what is allowed.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="RAG_", frozen=True, populate_by_name=True, env_ignore_empty=True)
+
+    home: Path = Field(default=Path("data"), description="folder of the library and its index")
+    embed_model: str = Field(
+        default="", description="a sentence-transformers model name or folder; empty: the bundled MiniLM"
+    )
+    public_url: HttpAddress = Field(default="", description="address under which others reach the page")
+    llm: str = Field(default="off", description="off: answer with quotes; else a model name at RAG_LLM_BASE_URL")
+    llm_base_url: HttpAddress = Field(
+        default="", validation_alias=AliasChoices("RAG_LLM_BASE_URL", "OPENAI_BASE_URL"), description="OpenAI API root"
+    )
+    llm_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("RAG_LLM_API_KEY", "OPENAI_API_KEY")
+    )
+    llm_timeout_s: float = Field(default=120.0, gt=0, le=3600, description="limit for a whole answer, in seconds")
+    top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
+    lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")
+
+    @property
+    def uses_llm(self) -> bool:
+        """True when written answers are wanted."""
+        return self.llm.lower() not in ("", "off")
+
+
+def load_settings(**explicit: object) -> Settings:
+    """Read the settings; explicit arguments win over the environment.
+
+    Raises `StartError` naming the first wrong setting. Secrets are never part of the message.
+    """
+    try:
+        return Settings(**explicit)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else "setting"
+        name = name if name.isupper() else f"RAG_{name.upper()}"
+        found = "(hidden)" if "KEY" in name or "TOKEN" in name else repr(first["input"])
+        expected = first["msg"].removeprefix("Value error, ")
+        raise StartError(f"{name}: found {found}, expected {expected}; correct or unset it") from None
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()

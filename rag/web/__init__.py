@@ -1,0 +1,18 @@
+"""The page: ask on the left, listen and read on the right.
+
+    page.py      the FastAPI app: Gradio for asking, plain routes for talks, recordings and static files
+    chat.py      Answer -> the data that the conversation shows
+    pane.py      Talk -> the data that player and transcript show
+    markdown.py  Answer -> Markdown for the clipboard
+    media.py     recordings, by talk id, in ranges
+    security.py  headers of every response; Host and Origin of every request
+    static/      what runs in the browser
+
+Text of talks, questions and models reaches the browser as JSON and is shown with `textContent` alone: it is never
+parsed as HTML, Markdown or template on its way.
+"""
+
+import os
+
+# Gradio reads this on import; without it every start looks up outside hosts.
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"

@@ -1,0 +1,209 @@
+"""The web app: Gradio carries the questions and the streaming answers, plain routes carry everything else.
+
+The conversation is not a `gr.Chatbot`: that one parses text as Markdown and HTML, rebuilds a message's DOM on every
+streamed step (clicks and focus get lost) and strips `aria-*`. The page is one `gr.HTML` component with a fixed
+template; ES modules under static/ fill it with `textContent`. Gradio gives it the queue, streaming and cancelling.
+
+No state is kept on the server: a browser tab holds its own conversation and sends the turns that matter with each
+question. So users can't meet each other's data, and a restart loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import gradio as gr
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from starlette.staticfiles import StaticFiles
+
+from rag.engine import Engine
+from rag.errors import TalkciteError, UsageError
+from rag.settings import Settings
+from rag.types import Filters, Turn
+from rag.web.chat import answer_view
+from rag.web.examples import example_questions
+from rag.web.markdown import answer_markdown
+from rag.web.media import media_routes
+from rag.web.pane import list_view, talk_view
+from rag.web.security import Guard
+
+log = logging.getLogger(__name__)
+
+_STATIC = Path(__file__).with_name("static")
+
+# Answers written at the same time, over all users; more wait in the queue.
+_CONCURRENT_ANSWERS = 20
+_QUEUE_LENGTH = 64
+
+_ON_LOAD = """
+import(new URL('desk/static/desk.js', document.baseURI)).then(({ mount }) => mount({
+  element,
+  ask: (request) => trigger('ask', request),
+  stop: () => trigger('stop'),
+  onAnswer: (show) => watch('value', () => show(props.value)),
+}));
+"""
+
+_HEAD = """
+<meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="desk/static/page.css">
+<link rel="modulepreload" href="desk/static/desk.js">
+"""
+
+Short = Annotated[str, StringConstraints(max_length=300)]
+
+
+class Exchange(BaseModel):
+    """An earlier question and its answer in plain words, as the browser kept them."""
+
+    question: Annotated[str, StringConstraints(max_length=2000)]
+    answer: Annotated[str, StringConstraints(max_length=8000)]
+
+
+class AskRequest(BaseModel):
+    """What the page sends to ask; anything else is refused."""
+
+    run: int
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+    talk: Short = ""
+    speaker: Short = ""
+    event: Short = ""
+    year: Short = ""
+    history: Annotated[list[Exchange], Field(max_length=8)] = []
+
+    @property
+    def filters(self) -> Filters:
+        """The restrictions of the search."""
+        return Filters(talk=self.talk, speaker=self.speaker, event=self.event, year=self.year)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The earlier turns, oldest first."""
+        return [
+            turn
+            for past in self.history
+            for turn in (Turn("user", past.question), Turn("assistant", past.answer))
+        ]
+
+
+class Desk(gr.HTML):
+    """The whole page as one component: events `ask` and `stop` in, snapshots of the answer out as its value.
+
+    The template must stay free of data: Gradio evaluates what it inserts there as code.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            html_template=(_STATIC / "desk.html").read_text(encoding="utf-8"),
+            js_on_load=_ON_LOAD,
+            apply_default_css=False,
+            elem_id="desk",
+        )
+
+    def api_info(self) -> dict[str, Any]:
+        """Gradio asks every component for the shape of its value."""
+        return {"type": "object"}
+
+
+def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ()) -> FastAPI:
+    """The app that serves the page for `engine`; `names` are host names that it may be reached by (see `Guard`)."""
+    app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(_data_routes(engine))
+    app.include_router(media_routes(engine.talk))
+    app.mount("/desk/static", _Static(directory=_STATIC))
+    app = gr.mount_gradio_app(
+        app, _blocks(engine, settings), path="/", head=_HEAD, footer_links=[], run_history=False, show_error=False
+    )
+    app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
+    return app
+
+
+def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
+    lead_in_ms = round(settings.lead_in_s * 1000)
+
+    def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any], None, None]:
+        """Answer one question; every snapshot carries the number of the run that it belongs to."""
+        try:
+            asked = AskRequest.model_validate(event._data)  # noqa: SLF001  (the event's only way to its data)
+        except ValidationError as error:
+            log.info("refused a question: %s", error.errors(include_input=False, include_url=False))
+            yield {"run": _run_of(event._data), "error": "This question can't be asked: it is empty or too long."}
+            return
+        page_url = settings.public_url or request.headers.get("origin", "")
+        answers = engine.ask(asked.question, asked.filters, asked.turns)
+        try:
+            for answer in answers:
+                view = {"run": asked.run, **answer_view(answer, lead_in_ms=lead_in_ms)}
+                if answer.done:
+                    view["markdown"] = answer_markdown(answer, public_url=page_url, lead_in_ms=lead_in_ms)
+                yield view
+        except TalkciteError as error:
+            yield {"run": asked.run, "error": str(error)}
+        except Exception:
+            log.exception("answering failed")
+            yield {"run": asked.run, "error": "Something went wrong here; the log of the server says what."}
+
+    with gr.Blocks(title="talkcite", analytics_enabled=False, fill_width=True) as blocks:
+        desk = Desk()
+        asking = desk.ask(
+            ask,
+            outputs=desk,
+            show_progress="hidden",
+            concurrency_limit=_CONCURRENT_ANSWERS,
+            api_visibility="private",
+        )
+        desk.stop(None, cancels=[asking], queue=False, api_visibility="private")
+    blocks.queue(max_size=_QUEUE_LENGTH)
+    return blocks
+
+
+def _run_of(data: object) -> int:
+    """The run number of a request that could not be read, 0 when it has none."""
+    run = data.get("run") if isinstance(data, dict) else None
+    return run if isinstance(run, int) else 0
+
+
+def _data_routes(engine: Engine) -> APIRouter:
+    """What the page reads by itself: the talk list, a talk with its transcript, example questions."""
+    router = APIRouter(prefix="/desk")
+
+    @router.get("/talks")
+    def talks(if_none_match: Annotated[str, Header()] = "") -> Response:
+        """The talk list. The page asks again now and then: 304 while nothing has changed."""
+        body = json.dumps(list_view(engine.talks()), ensure_ascii=False).encode()
+        etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        if if_none_match == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type="application/json", headers=headers)
+
+    @router.get("/talks/{talk_id}")
+    def talk(talk_id: str) -> Response:
+        try:
+            return JSONResponse(talk_view(engine.talk(talk_id)), headers={"Cache-Control": "no-cache"})
+        except UsageError as error:
+            raise HTTPException(404, "There is no such talk.") from error
+
+    @router.get("/examples")
+    def examples() -> list[str]:
+        return example_questions(engine.talks(), engine.talk)
+
+    return router
+
+
+class _Static(StaticFiles):
+    """Static files that the browser checks on every load, so that an update shows at once."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
