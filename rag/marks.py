@@ -1,39 +1,45 @@
 """Inline citation marks such as `[s12]` in streamed text: find them, check them, take them out. Pure.
 
-A mark counts only for ids that were shown to the model. Accepted forms: `[s12]`, `[s12, s14]`, `[s12-s15]` (every shown
-id in between), `[12]`, `【s12】`, `[S12]`, `[[s12]]`, `[^s12]`, `[s12](address)` (the address is thrown away) and `(s12)`. Code,
-escaped brackets, an index such as `a[0]`, time codes and stage directions stay text.
+A mark counts only for ids that were shown to the model. Accepted forms: `[s12]`, `[s12, s14]`, `[s12-s15]` (every
+shown id in between), `[12]`, `【s12】`, `[S12]`, `[[s12]]`, `[^s12]`, `[s12](address)` (the address is thrown away) and `(s12)`.
+Code, escaped brackets, an index such as `a[0]`, time codes and stage directions stay text.
 
-The scanner decides every character once and holds back only what may still become a mark or code, so that any
-split of the same text into chunks gives the same pieces.
+The scanner decides every character once and holds back only what may still become a mark or code, so any split of
+the same text into chunks reads the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-# Longest raw mark, link address and code span; a bracket left open for longer is ordinary text.
+# Longest raw mark, link address and code span; what stays open for longer is ordinary text.
 _MAX_MARK = 300
 _MAX_LINK = 2_000
 _MAX_CODE = 2_000
 # A longer range does not list its missing ids one by one.
 _MAX_LISTED_RANGE = 1_000
 
-_ID = r"[sS]?[0-9]{1,9}"
+_ID = r"s?[0-9]{1,9}"
 _DASH = r"[-\u2010-\u2015\u2212~]"
 _ITEM = rf"{_ID}(?:\s*{_DASH}\s*{_ID})?"
-_ITEMS = rf"{_ITEM}(?:(?:\s*(?:[,;|/&]|\band\b)\s*|\s+){_ITEM})*"
-_LABEL = r"(?:[\^#@]|(?:cues?|ids?|sources?|refs?)[:\s]\s*)?"
+_ITEMS = rf"{_ITEM}(?:(?:\s*(?:[,;|/&]|and\b)\s*|\s+){_ITEM})*"
+_LABEL = r"(?:[\^#@]|(?:cues?|ids?|sources?)[:\s]\s*)?"
 _SQUARE = re.compile(rf"\[\s*(?:\[\s*{_LABEL}({_ITEMS})\s*\]\s*|{_LABEL}({_ITEMS})\s*)\]", re.IGNORECASE)
 _FULLWIDTH = re.compile(rf"【\s*{_LABEL}({_ITEMS})\s*(?:†[^】]*)?】", re.IGNORECASE)
 _ROUND = re.compile(r"\(\s*(s[0-9]{1,9}(?:\s*[,;]\s*s[0-9]{1,9})*)\s*\)")
+_RANGE = re.compile(rf"s?([0-9]+)(?:\s*{_DASH}\s*s?([0-9]+))?", re.IGNORECASE)
 _LINK = re.compile(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
-_RANGE = re.compile(rf"[sS]?([0-9]+)(?:\s*{_DASH}\s*[sS]?([0-9]+))?")
-_PLAIN = re.compile(r"[^\\`~\[【(\n]+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[^\n`]*\n")
-_CLOSERS = {"[": "]", "【": "】", "(": ")"}
+_WORD_END = re.compile(r"\S*")
+# A bracket that may still become a mark when more text arrives.
+_UNFINISHED = re.compile(
+    rf"(?:\[\s*\[?|【)\s*[\^#@]?[a-z]{{0,8}}[\s:]*(?:[s0-9,;|/&\sand]|{_DASH})*\]?\s*(?:†.*)?|\([s0-9,;\s]*",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[^\\`~\[【(]+")
+_TICKS = re.compile(r"`+|~+")
+_FENCE = re.compile(r"(`{3,}|~{3,})[^\n`]*\n")
 
 
 class Text(NamedTuple):
@@ -65,10 +71,11 @@ class MarkScanner:
     def __init__(self, shown: Collection[str]) -> None:
         self._shown = frozenset(shown)
         self._pending = ""
-        self._last = "\n"  # the character before the pending text; a text starts like a line
+        self._last = ""  # the character before the pending text
+        self._line_is_blank = True  # nothing but blanks since the line began
 
     def feed(self, chunk: str) -> list[Piece]:
-        """Pieces that `chunk` decides. Joined raw texts of all pieces give the text fed in."""
+        """Pieces that `chunk` decides; the raw texts of all pieces, joined, are the text fed in."""
         self._pending += chunk
         return list(self._scan(final=False))
 
@@ -84,100 +91,86 @@ class MarkScanner:
                 break
             at += len(piece.raw)
             self._last = piece.raw[-1]
+            line = piece.raw.rpartition("\n")
+            self._line_is_blank = (bool(line[1]) or self._line_is_blank) and not line[2].strip(" ")
             yield piece
         self._pending = self._pending[at:]
 
     def _piece(self, at: int, final: bool) -> Piece | None:
         """The piece that starts at `at`, or None while more text could change it."""
         text = self._pending
-        if plain := _PLAIN.match(text, at):
-            return self._plain(plain[0], final, ends_text=plain.end() == len(text))
-        char = text[at]
-        if char == "\\":
+        if plain_run := _PLAIN.match(text, at):
+            return Text(plain_run[0])
+        if text[at] == "\\":
             return Text(text[at : at + 2]) if final or at + 1 < len(text) else None
-        if char in "`~":
-            return self._code(at, final)
-        if char in _CLOSERS:
-            return self._bracket(at, final)
-        return Text(char)
+        if ticks := _TICKS.match(text, at):
+            return self._code(at, ticks[0], final)
+        if text[at] == "(":
+            return self._round(at, final)
+        return self._square(at, final)
 
-    def _plain(self, raw: str, final: bool, *, ends_text: bool) -> Piece | None:
-        # Blanks that start a line may indent a fence, so they wait for what follows.
-        if self._last == "\n" and len(raw) <= 3 and not raw.strip(" ") and ends_text and not final:
-            return None
-        return Text(raw)
-
-    def _code(self, at: int, final: bool) -> Piece | None:
+    def _code(self, at: int, ticks: str, final: bool) -> Piece | None:
         text = self._pending
-        run = len(text) - at - len(text[at:].lstrip(text[at]))
-        if at + run == len(text) and not final:
+        if at + len(ticks) == len(text) and not final:
             return None
-        if self._starts_line(at) and run >= 3:
-            return self._fence(at, final)
-        if text[at] == "~":
-            return Text(text[at : at + run])
-        paragraph = text.find("\n\n", at, at + _MAX_CODE)
-        limit = paragraph if paragraph >= 0 else min(len(text), at + _MAX_CODE)
-        for closing in re.finditer(r"`+", text[at + run : limit]):
-            end = at + run + closing.end()
-            if len(closing[0]) == run and (end < len(text) or final):
-                return Code(text[at:end])
-        decided = final or paragraph >= 0 or len(text) - at > _MAX_CODE
-        return Text(text[at : at + run]) if decided else None
+        if len(ticks) >= 3 and self._line_is_blank:
+            return self._fenced(at, ticks, final)
+        if ticks[0] == "~":
+            return Text(ticks)
+        paragraph_end = text.find("\n\n", at, at + _MAX_CODE)
+        limit = paragraph_end if paragraph_end >= 0 else min(len(text), at + _MAX_CODE)
+        for closing in _TICKS.finditer(text, at + len(ticks), limit):
+            if closing[0] == ticks and (closing.end() < len(text) or final):
+                return Code(text[at : closing.end()])
+        decided = final or paragraph_end >= 0 or len(text) - at > _MAX_CODE
+        return Text(ticks) if decided else None
 
-    def _fence(self, at: int, final: bool) -> Piece | None:
+    def _fenced(self, at: int, ticks: str, final: bool) -> Piece | None:
         text = self._pending
         opening = _FENCE.match(text, at)
         if opening is None:
-            if "\n" not in text[at:] and not final and len(text) - at <= _MAX_LINK:
-                return None
-            return Text(text[at : at + 3])
-        closing = re.compile(rf"^ {{0,3}}{opening[1]}{opening[1][0]}*[ \t]*(\n|\Z)", re.MULTILINE).search(
-            text, opening.end()
-        )
-        if closing is not None and (closing[1] or final):
-            return Code(text[at : closing.end(0) - len(closing[1])])
+            undecided = text.find("\n", at) < 0 and not final
+            return None if undecided else Text(ticks)
+        closing = re.compile(rf"^ {{0,3}}{re.escape(ticks)}+[ \t]*$", re.MULTILINE).search(text, opening.end() - 1)
+        if closing is not None and (final or closing.end() < len(text)):
+            return Code(text[at : closing.end()])
         return Code(text[at:]) if final else None
 
-    def _starts_line(self, at: int) -> bool:
-        before = self._pending[:at].rsplit("\n", 1)[-1] if at else ""
-        return not before.strip(" ") and (self._last in "\n " if not at else True)
+    def _round(self, at: int, final: bool) -> Piece | None:
+        if match := _ROUND.match(self._pending, at, at + _MAX_MARK):
+            mark = self._mark(match[0], match[1])
+            return Text("(") if mark.dropped else mark
+        return Text("(") if final or not self._may_become_mark(at) else None
 
-    def _bracket(self, at: int, final: bool) -> Piece | None:
+    def _square(self, at: int, final: bool) -> Piece | None:
         text = self._pending
-        opening = text[at]
-        pattern = {"[": _SQUARE, "【": _FULLWIDTH, "(": _ROUND}[opening]
+        pattern = _FULLWIDTH if text[at] == "【" else _SQUARE
         match = pattern.match(text, at, at + _MAX_MARK)
         if match is None:
-            open_end = _CLOSERS[opening] not in text[at + 1 :] or text.startswith("[[", at)
-            undecided = open_end and "\n" not in text[at:] and len(text) - at < _MAX_MARK
-            return None if undecided and not final else Text(opening)
-        items = next(group for group in match.groups() if group is not None)
-        if opening == "(":
-            mark = self._mark(match[0], items)
-            return mark if not mark.dropped else Text(opening)
-        if opening == "[" and "s" not in items.lower() and (self._last.isalnum() or self._last == "_"):
+            return Text(text[at]) if final or not self._may_become_mark(at) else None
+        items = next(group for group in match.groups() if group)
+        if text[at] == "[" and "s" not in items.lower() and (self._last.isalnum() or self._last == "_"):
             return Text(match[0])
-        end = match.end()
-        if opening == "[":
-            link = self._link_end(end, final)
-            if link is None:
-                return None
-            end = link
-        return self._mark(text[at:end], items)
+        end = self._link_end(match.end(), final)
+        return None if end is None else self._mark(text[at:end], items)
+
+    def _may_become_mark(self, at: int) -> bool:
+        end = min(len(self._pending), at + _MAX_MARK)
+        return end == len(self._pending) and bool(_UNFINISHED.fullmatch(self._pending, at, end))
 
     def _link_end(self, at: int, final: bool) -> int | None:
-        """Where the address after a mark ends; `at` when there is none, None while it may still grow."""
+        """Where the address after a mark ends: `at` when there is none, None while it may still grow."""
         text = self._pending
         if at == len(text):
             return at if final else None
-        if text[at] != "(" or _ROUND.match(text, at):
+        if text[at] != "(":
             return at
         if match := _LINK.match(text, at, at + _MAX_LINK):
-            return match.end()
-        if "\n" in text[at:] or len(text) - at >= _MAX_LINK or final:
+            return at if _ROUND.fullmatch(match[0]) else match.end()
+        if final or text.find("\n", at) >= 0 or len(text) - at >= _MAX_LINK:
             # An address that is never closed ends at the first blank: it must not be shown.
-            return at + len(re.match(r"\S*", text[at:])[0])  # type: ignore[index]
+            closed = _WORD_END.match(text, at)
+            return closed.end() if closed else at
         return None
 
     def _mark(self, raw: str, items: str) -> Mark:
@@ -185,47 +178,43 @@ class MarkScanner:
         dropped: list[str] = []
         for first, last in _RANGE.findall(items):
             low, high = sorted((int(first), int(last or first)))
-            if high - low <= _MAX_LISTED_RANGE:
-                wanted = [f"s{number}" for number in range(low, high + 1)]
-            else:
-                inside = sorted(int(known[1:]) for known in self._shown if low <= int(known[1:]) <= high)
-                wanted = [f"s{number}" for number in sorted({low, high, *inside})]
-            for cue_id in wanted:
+            wanted = list(range(low, high + 1)) if high - low <= _MAX_LISTED_RANGE else self._within(low, high)
+            for number in wanted:
+                cue_id = f"s{number}"
                 (ids if cue_id in self._shown else dropped).append(cue_id)
         return Mark(raw, tuple(dict.fromkeys(ids)), tuple(dict.fromkeys(dropped)))
 
+    def _within(self, low: int, high: int) -> list[int]:
+        """The ends of a long range and the shown numbers in it."""
+        shown = (int(cue_id[1:]) for cue_id in self._shown)
+        return sorted({low, high, *(number for number in shown if low <= number <= high)})
 
-def scan(chunks: Iterable[str], shown: Collection[str]) -> list[Piece]:
-    """All pieces of a text that arrives in `chunks`."""
+
+def scan(text: str, shown: Collection[str]) -> list[Piece]:
+    """All pieces of a whole text."""
     scanner = MarkScanner(shown)
-    pieces = [piece for chunk in chunks for piece in scanner.feed(chunk)]
-    return pieces + scanner.close()
+    return scanner.feed(text) + scanner.close()
+
+
+# In `plain`, one character stands for a mark and one for a piece of code; the model's control characters are dropped.
+_MARK, _CODE = "\0", "\1"
+_CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f]")
+_AT_LINE_START = re.compile(r"^([ \t]*(?:(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+)?)(?:\0[ \t]*)+", re.MULTILINE)
+_BEFORE_STOP = re.compile(r"(?<![ \t])[ \t]*+(?:\0[ \t]*)++(?=[.,;:!?…)]|$)", re.MULTILINE)
+_BETWEEN = re.compile(r"(?<![ \t])[ \t]*+(?:\0[ \t]*)++")
+_DOUBLED = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 
 
 def plain(pieces: Sequence[Piece]) -> str:
-    """The text with every mark taken out, without the blanks that a mark leaves behind; code is untouched."""
-    out = ""
-    after_mark = False
-    glue = True  # False after code, whose blanks stay
-    for piece in pieces:
-        if isinstance(piece, Mark):
-            after_mark = True
-            continue
-        raw = piece.raw
-        if after_mark and glue:
-            before = out.rstrip(" \t")
-            follows = raw.lstrip(" \t")
-            if isinstance(piece, Text) and (not before or before.endswith("\n") or _is_bullet(before)):
-                raw = follows
-            if not follows or follows[0] in ".,;:!?…)\n" or raw[0] in " \t":
-                out = before
-        if isinstance(piece, Text):
-            raw = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", raw)
-        out += raw
-        after_mark, glue = False, True
-    return (out.rstrip(" \t") if after_mark else out).strip()
-
-
-def _is_bullet(text: str) -> bool:
-    """True when the last line holds nothing but a list sign, whose own blank stays the only one."""
-    return bool(re.search(r"(?:^|\n)[ \t]*(?:[-*+•]|[0-9]+[.)])$", text))
+    """The text with every mark taken out and the blanks closed up that marks leave behind; code is untouched."""
+    code = [piece.raw for piece in pieces if isinstance(piece, Code)]
+    text = "".join(
+        _MARK if isinstance(piece, Mark) else _CODE if isinstance(piece, Code) else _CONTROL.sub("", piece.raw)
+        for piece in pieces
+    )
+    text = _AT_LINE_START.sub(r"\1", text.strip())
+    text = _BEFORE_STOP.sub("", text)
+    text = _BETWEEN.sub(lambda run: " " if run[0].strip(_MARK) else "", text)
+    text = _DOUBLED.sub(" ", text).strip()
+    parts = text.split(_CODE)
+    return "".join(part + after for part, after in zip(parts, [*code, ""], strict=True))
