@@ -1,0 +1,91 @@
+"""python -m eval run | compare | bench | questions. Results on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from eval import commands
+from eval.build import default_cache
+from rag.errors import TalkciteError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0 (done), 1 (questions failed, a gate does not hold), 2 or 3."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.command(arguments))
+    except TalkciteError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m eval", description="Measure the chatbot on talks and questions.")
+    commands_of = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands_of.add_parser("run", help="ask the questions of data folders and score what comes back")
+    run.set_defaults(command=commands.run)
+    _data(run)
+    run.add_argument("--out", type=Path, required=True, help="folder for the results; a run that stopped goes on there")
+    run.add_argument(
+        "--setting",
+        choices=("scope", "talk", "corpus", "both"),
+        default="scope",
+        help="scope: each question as its `scope` says (default); talk: all within their talk; "
+        "corpus: those of scope corpus, over all talks; both: talk and corpus, in two run files",
+    )
+    run.add_argument(
+        "--answers",
+        choices=("none", "extract", "llm"),
+        default="extract",
+        help="none: search only; extract: answers made of quotes (default); llm: by the model of RAG_LLM",
+    )
+    run.add_argument(
+        "--questions",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="use these instead of questions.jsonl",
+    )
+    run.add_argument("--only", default="", metavar="type=a,b", help="only questions of these types")
+    run.add_argument("--limit", type=_positive, help="ask at most this many questions, drawn with --seed")
+    run.add_argument("--unchecked", action="store_true", help='also ask drafts marked "checked": false')
+    run.add_argument("--json", action="store_true", help="print scores.json instead of a table")
+    return parser
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        action="append",
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="folder with talks/ and questions.jsonl; each folder is a corpus of its own",
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=default_cache(),
+        help="where libraries are kept between runs (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=7, help="seed of samples and intervals (default: %(default)s)")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"found {value}, expected at least 1")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

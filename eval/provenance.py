@@ -1,0 +1,63 @@
+"""What made a run: data, questions, model, settings, versions, commit. Kept with every result."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from eval.dataset import caption_files, digest
+from eval.plan import Plan
+from rag.embed import Embedder
+from rag.settings import Settings
+
+DECISIVE = ("data", "questions", "answers", "embed_model", "rag", "code")
+"""What must be equal for a run to go on. A larger --limit or another --only may: each question is asked by itself."""
+
+_LIBRARIES = ("chromadb", "tantivy", "sentence-transformers", "torch", "numpy", "openai")
+
+
+def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, object]:
+    """A JSON document without secrets or paths of this machine."""
+    question_files = plan.questions or tuple(folder / "questions.jsonl" for folder in plan.data)
+    kept = settings.model_dump(mode="json", exclude={"home"})
+    root = Path(__file__).parent.parent
+    return {
+        "data": {folder.resolve().name: digest(caption_files(folder)) for folder in plan.data},
+        "questions": digest(question_files),
+        "settings": list(plan.settings),
+        "answers": plan.answers,
+        "only": list(plan.only),
+        "limit": plan.limit,
+        "seed": plan.seed,
+        "embed_model": embedder.name,
+        "rag": {name: value for name, value in kept.items() if not _secret(name)},
+        "code": digest(sorted([*root.glob("rag/*.py"), *root.glob("ingest/*.py"), root / "eval" / "ask.py"])),
+        "commit": git_commit(root),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def git_commit(folder: Path) -> str:
+    """The commit that is checked out, with "+" behind it when files were changed; "" outside of git."""
+    try:
+        commit = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return commit.stdout.strip()
+
+
+def _secret(name: str) -> bool:
+    return any(word in name for word in ("key", "token", "auth"))
