@@ -112,11 +112,12 @@ def _unit(vectors: Any) -> Vectors:
     """Scale rows to length 1; a row of zeros stays zero."""
     rows = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths == 0, 1, lengths)
+    unit: Vectors = (rows / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+    return unit
 
 
 def _has_native_bf16() -> bool:
     import torch
 
-    capabilities: dict[str, Any] = torch.cpu.get_capabilities()
+    capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))

@@ -24,7 +24,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, path)
+            Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -48,11 +48,12 @@ def sync_folder(folder: Path) -> None:
 
 def sync_tree(folder: Path) -> None:
     """Flush every file and folder below `folder` to disk."""
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(parent, name), "rb+") as file:
+    for path in [folder, *folder.rglob("*")]:
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb+") as file:
                 os.fsync(file.fileno())
-        sync_folder(Path(parent))
 
 
 def ensure_folder(folder: Path) -> None:

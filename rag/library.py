@@ -95,24 +95,23 @@ class Library:
             return None
         return TalkVectors(rows[:count], rows[count:])
 
-    def put(self, talk: Talk, vectors: Vectors, model: str) -> StoredTalk:
-        """Store or replace a talk as a whole.
-
-        `vectors` has a row for each window of `embedded_texts(talk)`, in that order.
-        """
-        if not is_safe_id(talk.id):
-            raise StoreError(f"talk id {talk.id!r}: expected 1 to 120 letters, digits, '.', '_' or '-'; choose another")
-        expected = len(passages(talk)) + len(talk.cues)
+    def put_vectors(self, stored: StoredTalk, vectors: Vectors, model: str) -> None:
+        """Store the vectors of a talk, a row for each of `embedded_texts(talk)`, before the talk itself."""
+        expected = len(passages(stored.talk)) + len(stored.talk.cues)
         if len(vectors) != expected:
-            raise ValueError(f"talk {talk.id}: {len(vectors)} vectors for {expected} texts")
-        stored = StoredTalk(talk, content_digest(talk), text_digest(talk))
-        path = self._vector_path(talk.id, stored.text_digest, model)
-        if not path.exists():
-            write_whole(path, lambda file: np.save(file, np.ascontiguousarray(vectors, np.float32)))
-        self._keep_old(talk.id)
+            raise ValueError(f"talk {stored.talk.id}: {len(vectors)} vectors for {expected} texts")
+        rows = np.ascontiguousarray(vectors, np.float32)
+        path = self._vector_path(stored.talk.id, stored.text_digest, model)
+        write_whole(path, lambda file: np.save(file, rows))
+
+    def put(self, stored: StoredTalk) -> None:
+        """Store or replace a talk as a whole: from here on it counts as committed."""
+        talk_id = stored.talk.id
+        if not is_safe_id(talk_id):
+            raise StoreError(f"talk id {talk_id!r}: expected 1 to 120 letters, digits, '.', '_' or '-'; choose another")
+        self._keep_old(talk_id)
         document = json.dumps(_to_json(stored), ensure_ascii=False, indent=1).encode()
-        write_whole(self._talks / f"{talk.id}.json", lambda file: file.write(document))
-        return stored
+        write_whole(self._talks / f"{talk_id}.json", lambda file: file.write(document))
 
     def remove(self, talk_id: str) -> None:
         """Forget a talk. Raises `UsageError` when there is none of that id."""
@@ -120,6 +119,11 @@ class Library:
         self._keep_old(talk_id)
         (self._talks / f"{talk_id}.json").unlink()
         sync_folder(self._talks)
+
+    def discard_leftovers(self) -> None:
+        """Delete the temporary files of a writer that was killed. Call with the writer's lock held."""
+        for path in self.home.glob("*/**/.*.tmp"):
+            path.unlink(missing_ok=True)
 
     def discard_unused(self, in_use: set[tuple[str, str]]) -> None:
         """Delete superseded versions, and vectors, that neither the library nor an index still needs.

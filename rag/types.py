@@ -130,6 +130,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found for a query: the moments, best first, and how likely they answer it (0..1)."""
+
+    hits: tuple[Hit, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One earlier message of a conversation."""
 

@@ -1,0 +1,114 @@
+"""Everything put together: what the commands, the page, the API and the evaluation call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+from rag.answer import ask
+from rag.embed import Embedder, canonical_name, load_embedder
+from rag.errors import StoreError, UsageError
+from rag.library import Library
+from rag.llm import LLM, load_llm
+from rag.manifest import TalkInfo
+from rag.reader import Generation, IndexReader
+from rag.retrieve import retrieve, select
+from rag.settings import Settings
+from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
+
+
+class Engine:
+    """One library, opened for asking. Safe to use from many threads; `close` it when done.
+
+    `embedder` and `llm` replace those that the settings name.
+    """
+
+    def __init__(self, settings: Settings, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
+        self.settings = settings
+        self._reader = IndexReader(settings.home)
+        self._library = Library(settings.home)
+        self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
+        # Loading the model takes seconds; the index opens meanwhile.
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load-model")
+        self._embedder = self._pool.submit(lambda: embedder or load_embedder(self._model()))
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that made the index's vectors. Raises `StartError` when it can't be loaded."""
+        return self._embedder.result()
+
+    def talks(self) -> list[TalkInfo]:
+        """What can be searched, without the cues, sorted by title."""
+        with self._reader.generation() as generation:
+            infos = generation.manifest.talks.values() if generation else ()
+            return sorted(infos, key=lambda info: info.title.casefold())
+
+    def talk(self, talk_id: str) -> Talk:
+        """A talk with its cues. Raises `UsageError` when there is none of that id."""
+        with self._reader.generation() as generation:
+            if generation is not None and talk_id in generation.manifest.talks:
+                return generation.talk(talk_id)[0].talk
+        return self._library.get(talk_id)
+
+    def search(self, query: str, k: int | None = None, filters: Filters = Filters()) -> list[Hit]:  # noqa: B008
+        """The `k` best moments (default `RAG_TOP_K`), best first.
+
+        Raises `UsageError` for a filter that fits no talk, `StoreError` when there are no talks at all.
+        """
+        with self._searching(filters) as generation:
+            return list(self._evidence(generation, filters, query, k or self.settings.top_k).hits)
+
+    def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Iterator[Answer]:  # noqa: B008
+        """Growing snapshots of the answer; the last has `done` set. Raises like `search`."""
+        with self._searching(filters) as generation:
+            chosen = select(generation.manifest, filters)
+            yield from ask(
+                question,
+                retrieve=partial(self._evidence, generation, filters),
+                llm=self._llm,
+                embedder=self.embedder,
+                history=history,
+                talks_searched=len(generation.manifest.talks if chosen is None else chosen),
+            )
+
+    def close(self) -> None:
+        """Give back files, memory and threads."""
+        self._reader.close()
+        self._pool.shutdown(wait=True)
+
+    def _model(self) -> str:
+        """The model to ask with: the one that made the index, until the library is embedded again with another."""
+        with self._reader.generation() as generation:
+            return generation.manifest.model if generation else canonical_name(self.settings.embed_model)
+
+    def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
+        return retrieve(generation, query, self.embedder.encode_query(query), k or self.settings.top_k, filters)
+
+    @contextmanager
+    def _searching(self, filters: Filters) -> Iterator[Generation]:
+        with self._reader.generation() as generation:
+            if generation is None or not generation.manifest.talks:
+                raise StoreError(f"{self.settings.home}: no talks yet; add some with 'python -m ingest PATH'")
+            if filters and not select(generation.manifest, filters):
+                raise UsageError(_no_talk(generation, filters))
+            yield generation
+
+
+def _no_talk(generation: Generation, filters: Filters) -> str:
+    """Which filter leaves nothing, in one line."""
+    if filters.talk and filters.talk not in generation.manifest.talks:
+        return f"talk {filters.talk!r}: not in the library; 'python -m rag talks' lists the ids"
+    named = ", ".join(
+        f"{name} {value!r}" for name, value in (
+            ("talk", filters.talk), ("speaker", filters.speaker), ("event", filters.event), ("year", filters.year)
+        ) if value
+    )  # fmt: skip
+    return f"no talk matches {named}; 'python -m rag talks' lists what there is"

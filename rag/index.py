@@ -1,0 +1,277 @@
+"""The index's generations: lock, build, check, publish. Readers are in `rag.reader`.
+
+A published generation never changes. A writer copies the current one, changes the copy, has it checked by a process of
+its own and then switches the name in `CURRENT`. A killed writer leaves only an unpublished folder behind, which the
+next one deletes. Embedded Chroma needs this: a second process, or a kill in the middle of a write, can damage the
+folder that is open.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from rag.embed import Embedder
+from rag.errors import StartError, StoreError
+from rag.files import ensure_folder, sync_folder, sync_tree
+from rag.lexical import LexicalStore
+from rag.library import Library, StoredTalk, content_digest, embedded_texts, text_digest
+from rag.manifest import Manifest, current_name, describe, index_folder, read_manifest, set_current, write_manifest
+from rag.types import Talk
+from rag.vectors import ChromaFolder
+
+Say = Callable[[str], None]
+Outcome = Literal["added", "replaced", "unchanged"]
+
+# How long a superseded generation stays: removing it under a reader makes that reader's queries fail.
+_KEEP_S = 600
+_CHECK_LIMIT_S = 600
+
+
+@contextmanager
+def writing(home: Path, embedder: Embedder, *, wait_s: float = 0, say: Say = lambda _: None) -> Iterator[Writer]:
+    """Hold the one writer's lock on the library at `home`; on leaving the block, publish what was committed.
+
+    A second writer waits `wait_s` seconds and then raises `StartError`. The lock dies with its process. When the block
+    raises, what was committed until then is still published, so that nothing reported as stored is missing.
+    """
+    ensure_folder(home)
+    lock = FileLock(home / "writer.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        say(f"{home}: another process is writing, waiting up to {wait_s:.0f} s")
+        try:
+            lock.acquire(timeout=wait_s)
+        except Timeout:
+            raise StartError(
+                f"{home}: locked by another writer for over {wait_s:.0f} s; let it finish, or wait longer with --wait"
+            ) from None
+    try:
+        library = Library(home)
+        library.discard_leftovers()
+        try:
+            yield Writer(library, embedder)
+        finally:
+            publish(library, embedder.name, embedder.dim, say)
+    finally:
+        lock.release()
+
+
+class Writer:
+    """Commits talks to the library, one by one; `writing` publishes them together."""
+
+    def __init__(self, library: Library, embedder: Embedder) -> None:
+        self.library = library
+        self._embedder = embedder
+
+    def put(self, talk: Talk) -> Outcome:
+        """Store or replace a talk as a whole; the model runs only when its words are new."""
+        old = self.library.record(talk.id)
+        if old is not None and old.digest == content_digest(talk) and self._has_vectors(old):
+            return "unchanged"
+        new = StoredTalk(talk, content_digest(talk), text_digest(talk))
+        if not self._has_vectors(new):
+            self.library.put_vectors(new, self._embedder.encode_passages(embedded_texts(talk)), self._embedder.name)
+        self.library.put(new)
+        return "added" if old is None else "replaced"
+
+    def remove(self, talk_id: str) -> None:
+        """Forget a talk. Raises `UsageError` when there is none of that id."""
+        self.library.remove(talk_id)
+
+    def _has_vectors(self, stored: StoredTalk) -> bool:
+        return self.library.vectors(stored, self._embedder.name) is not None
+
+
+def publish(library: Library, model: str, dim: int, say: Say = lambda _: None) -> str:
+    """Bring the index up to the library's state and return the name of the published generation.
+
+    Call with the writer's lock held. Copies and changes the current generation, or builds anew from the library's
+    vectors (nothing is embedded) when there is none, it belongs to another model or way of making texts, or the
+    changed copy fails its check.
+    """
+    home = library.home
+    wanted = _indexable(library, model, say)
+    name = current_name(home)
+    current = read_manifest(index_folder(home) / name) if name else None
+    fits = current is not None and current.fits(model, dim)
+    if (
+        fits
+        and current is not None
+        and {k: info.digest for k, info in current.talks.items()}
+        == {talk_id: stored.digest for talk_id, stored in wanted.items()}
+    ):
+        return name
+    manifest = Manifest(model, dim, {talk_id: describe(stored) for talk_id, stored in wanted.items()})
+    if current is not None and not fits:
+        say(f"building the index anew: it was made with {current.model}, now {model} ({manifest.windows} passages)")
+    _delete_leftovers(home, name)
+    target = index_folder(home) / _next_name(home)
+    try:
+        changed = _copy_and_change(library, current if fits else None, name, target, manifest, wanted, say)
+        if not changed:
+            shutil.rmtree(target, ignore_errors=True)
+            _build(library, target, manifest, wanted)
+            if problem := check(library, target):
+                raise StoreError(f"{target}: a newly built index fails its check ({problem}); nothing was published")
+        sync_tree(target)
+        set_current(home, target.name)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(
+            f"{target}: the index can't be written ({error}); the talks are stored: free space, then ingest again"
+        ) from error
+    _delete_superseded(library, home)
+    return target.name
+
+
+def _indexable(library: Library, model: str, say: Say) -> dict[str, StoredTalk]:
+    """All talks with vectors of this model. A damaged or missing file costs one talk, and is said."""
+    wanted = {}
+    for talk_id in library.ids():
+        try:
+            stored = library.record(talk_id)
+        except StoreError as error:
+            say(str(error))
+            continue
+        if stored is None:
+            continue
+        if library.vectors(stored, model) is None:
+            say(
+                f"talk {talk_id}: no vectors of {model}, so not searchable; 'python -m ingest --reembed' adds them"
+            )
+            continue
+        wanted[talk_id] = stored
+    return wanted
+
+
+def _copy_and_change(
+    library: Library,
+    current: Manifest | None,
+    name: str,
+    target: Path,
+    manifest: Manifest,
+    wanted: dict[str, StoredTalk],
+    say: Say,
+) -> bool:
+    """Make `target` from the current generation; False when there is none or the copy fails its check."""
+    if current is None:
+        return False
+    try:
+        _copy_generation(index_folder(library.home) / name, target)
+        gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
+        new = [stored for talk_id, stored in wanted.items() if _differs(current, talk_id, stored.digest)]
+        _change(library, target, gone, new, manifest)
+        problem = check(library, target)
+    except (StoreError, sqlite3.Error, shutil.Error) as error:
+        problem = str(error)
+    if problem:
+        say(f"building the index anew from the library: the changed copy fails its check ({problem})")
+    return not problem
+
+
+def _differs(manifest: Manifest, talk_id: str, digest: str) -> bool:
+    info = manifest.talks.get(talk_id)
+    return info is None or info.digest != digest
+
+
+def _build(library: Library, target: Path, manifest: Manifest, wanted: dict[str, StoredTalk]) -> None:
+    _change(library, target, [], list(wanted.values()), manifest)
+
+
+def _change(library: Library, target: Path, gone: list[str], new: list[StoredTalk], manifest: Manifest) -> None:
+    store = ChromaFolder(target / "chroma")
+    words = LexicalStore(target / "lexical")
+    try:
+        for talk_id in gone:
+            store.delete(talk_id)
+            words.delete(talk_id)
+        for stored in new:
+            vectors = library.vectors(stored, manifest.model)
+            if vectors is None:
+                raise StoreError(f"talk {stored.talk.id}: its vectors vanished while the index was built")
+            store.add(stored, vectors.passages)
+            words.add(stored)
+        words.commit()
+    finally:
+        store.close()
+    write_manifest(target, manifest)
+
+
+def check(library: Library, generation: Path) -> str:
+    """Have a process of its own check a generation; "" when it is sound, else what is wrong.
+
+    A process of its own, because a damaged Chroma folder can end the process that opens it.
+    """
+    command = [sys.executable, "-m", "rag.check", str(library.home), generation.name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_CHECK_LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_CHECK_LIMIT_S} s"
+    if done.returncode == 0:
+        return ""
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[-1] if lines else f"the check ended with code {done.returncode}"
+
+
+def _copy_generation(source: Path, target: Path) -> None:
+    """Copy a published generation that readers may have open; SQLite's own backup keeps its file consistent."""
+
+    def left_out(_: str, names: list[str]) -> list[str]:
+        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-")) or n == "manifest.json"]
+
+    shutil.copytree(source, target, ignore=left_out)
+    with (
+        sqlite3.connect(f"file:{source / 'chroma' / 'chroma.sqlite3'}?mode=ro", uri=True) as old,
+        sqlite3.connect(target / "chroma" / "chroma.sqlite3") as new,
+    ):
+        old.backup(new)
+    old.close()
+    new.close()
+
+
+def _generations(home: Path) -> list[Path]:
+    return sorted(path for path in index_folder(home).glob("gen-*") if path.is_dir())
+
+
+def _next_name(home: Path) -> str:
+    numbers = [int(path.name.removeprefix("gen-")) for path in _generations(home)]
+    return f"gen-{max(numbers, default=0) + 1:06}"
+
+
+def _delete_leftovers(home: Path, current: str) -> None:
+    """Delete what a killed writer left: generations after the current one, which no reader can have open."""
+    for path in _generations(home):
+        if path.name > current:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _delete_superseded(library: Library, home: Path) -> None:
+    """Delete generations that no reader can still have open, and the library's files that only they needed."""
+    name = current_name(home)
+    older = [path for path in _generations(home) if path.name < name]
+    for path in older[:-1]:  # the predecessor always stays
+        if time.time() - _superseded_at(path) > _KEEP_S:
+            shutil.rmtree(path, ignore_errors=True)
+    in_use = set()
+    for path in _generations(home):
+        manifest = read_manifest(path)
+        for info in manifest.talks.values() if manifest else ():
+            in_use |= {(info.id, info.digest), (info.id, info.text_digest)}
+    library.discard_unused(in_use)
+    sync_folder(index_folder(home))
+
+
+def _superseded_at(path: Path) -> float:
+    """When the generation after `path` was published, in seconds since the epoch."""
+    later = [p for p in _generations(path.parent.parent) if p.name > path.name and (p / "manifest.json").exists()]
+    return (later[0] / "manifest.json").stat().st_mtime if later else time.time()

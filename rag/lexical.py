@@ -1,0 +1,136 @@
+"""Store and search words: BM25 with English stemming. The only file that knows tantivy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import tantivy
+
+from rag.errors import StoreError
+from rag.library import StoredTalk
+from rag.vectors import Found
+from rag.windows import passages
+
+_WORD = re.compile(r"\w+")
+_HEAP_BYTES = 64_000_000
+
+# Words that nearly every sentence and question holds: as search terms they only add noise.
+_STOP_WORDS = frozenset(
+    "a about an and are as at be been but by can could did do does for from had has have he her his how i if in into is"
+    " it its me my of on or our she should so some such than that the their them then there these they this those to"
+    " was we were what when where which who whom whose why will with would you your".split()
+)
+
+# The same steps as tantivy's own `en_stem`, with which the texts are indexed.
+_ANALYZER = (
+    tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    .filter(tantivy.Filter.remove_long(40))
+    .filter(tantivy.Filter.lowercase())
+    .filter(tantivy.Filter.stemmer("english"))
+    .build()
+)
+
+
+class LexicalStore:
+    """Passages by words, in a folder of its own. Readers see what was committed when they opened it."""
+
+    def __init__(self, folder: Path) -> None:
+        schema = tantivy.SchemaBuilder()
+        schema.add_text_field("talk_id", stored=True, tokenizer_name="raw")
+        schema.add_integer_field("first", stored=True)
+        schema.add_integer_field("last", stored=True)
+        schema.add_text_field("speaker", tokenizer_name="raw")
+        schema.add_text_field("head", tokenizer_name="en_stem")
+        schema.add_text_field("text", tokenizer_name="en_stem")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._index = tantivy.Index(schema.build(), path=str(folder))
+            self._index.config_reader("manual")
+        except (ValueError, OSError) as error:
+            raise StoreError(f"{folder}: not a word index ({error}); 'python -m rag doctor --repair'") from error
+        self._writer: tantivy.IndexWriter | None = None
+
+    def add(self, stored: StoredTalk) -> None:
+        """Add the passages of a talk that is not in the store. Call `commit` to make them visible."""
+        writer = self._writing()
+        talk = stored.talk
+        for window in passages(talk):
+            speakers = {cue.speaker for cue in talk.cues[window.first : window.last + 1] if cue.speaker}
+            document = tantivy.Document()
+            document.add_text("talk_id", talk.id)
+            document.add_integer("first", window.first)
+            document.add_integer("last", window.last)
+            for speaker in sorted(speakers):
+                document.add_text("speaker", speaker.casefold())
+            document.add_text("head", " ".join((talk.title, *sorted(speakers))))
+            document.add_text("text", window.text)
+            writer.add_document(document)
+
+    def delete(self, talk_id: str) -> None:
+        """Remove all passages of a talk. Call `commit` to make it visible."""
+        self._writing().delete_documents("talk_id", talk_id)
+
+    def commit(self) -> None:
+        """Make all changes durable and visible, and give up the writer."""
+        if self._writer is not None:
+            self._writer.commit()
+            self._writer.wait_merging_threads()
+            self._writer = None
+        self._index.reload()
+
+    def best(
+        self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
+    ) -> list[Found]:
+        """The passages that match the words of `query` best, best first; score = BM25.
+
+        `talk_ids` and `speaker` restrict the search before ranking; None and "" restrict nothing. Any text is a valid
+        query: it is read as words, never as query syntax.
+        """
+        words = content_words(query)
+        if not words or (talk_ids is not None and not talk_ids):
+            return []
+        terms = self._index.parse_query(" ".join(words), ["text", "head"], field_boosts={"head": 0.3})
+        must = [(tantivy.Occur.Must, terms)]
+        schema = self._index.schema
+        if talk_ids is not None:
+            chosen = tantivy.Query.term_set_query(schema, "talk_id", sorted(talk_ids))
+            must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(chosen, 0.0)))
+        if speaker:
+            said = tantivy.Query.term_query(schema, "speaker", speaker.casefold())
+            must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(said, 0.0)))
+        searcher = self._index.searcher()
+        found = []
+        for score, address in searcher.search(tantivy.Query.boolean_query(must), limit=count).hits:
+            document = searcher.doc(address)
+            talk_id, first, last = (document[name][0] for name in ("talk_id", "first", "last"))
+            found.append(Found(talk_id, first, last, score))
+        return found
+
+    def rarity(self, terms: Collection[str]) -> dict[str, float]:
+        """How telling each stemmed term is: BM25's inverse document frequency over all passages."""
+        searcher = self._index.searcher()
+        count = searcher.num_docs
+        frequency = {term: searcher.doc_freq("text", term) for term in terms}
+        return {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in frequency.items()}
+
+    def size(self) -> int:
+        """Number of passages stored."""
+        return int(self._index.searcher().num_docs)
+
+    def _writing(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+        return self._writer
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text in lower case, without those that nearly every sentence holds."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+
+
+def stems(text: str) -> set[str]:
+    """The content words of a text, cut to their English stems as in the index."""
+    return set(_ANALYZER.analyze(" ".join(content_words(text))))

@@ -1,0 +1,125 @@
+"""What a published index generation holds: its table of contents, and the pointer to the one that counts.
+
+index/CURRENT                      the name of the generation that counts, "gen-000007"
+index/gen-000007/manifest.json     written last; a generation without one was never finished
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.files import write_whole
+from rag.library import StoredTalk
+from rag.types import Chapter
+from rag.windows import TEXT_FORM, passages
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TalkInfo:
+    """What is known of an indexed talk without reading its cues. `cues` and `windows` are counts."""
+
+    id: str
+    title: str
+    speakers: tuple[str, ...]
+    event: str
+    date: str
+    language: str
+    cues: int
+    windows: int
+    duration_ms: int
+    media: str
+    source: str
+    chapters: tuple[Chapter, ...]
+    digest: str
+    text_digest: str
+
+    @property
+    def year(self) -> str:
+        """The year of `date` as four digits, "" when unknown."""
+        return self.date[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of one generation and the model whose vectors it holds."""
+
+    model: str
+    dim: int
+    talks: dict[str, TalkInfo]
+    text_form: str = TEXT_FORM
+    format: int = FORMAT
+
+    @property
+    def windows(self) -> int:
+        """Number of passages over all talks."""
+        return sum(info.windows for info in self.talks.values())
+
+    def fits(self, model: str, dim: int) -> bool:
+        """True when vectors of this model, made the way this program makes them, may be added."""
+        return (self.format, self.text_form, self.model, self.dim) == (FORMAT, TEXT_FORM, model, dim)
+
+
+def describe(stored: StoredTalk) -> TalkInfo:
+    """The manifest's entry for a stored talk."""
+    talk = stored.talk
+    return TalkInfo(
+        id=talk.id,
+        title=talk.title,
+        speakers=talk.speakers or tuple(dict.fromkeys(cue.speaker for cue in talk.cues if cue.speaker)),
+        event=talk.event,
+        date=talk.date,
+        language=talk.language,
+        cues=len(talk.cues),
+        windows=len(passages(talk)),
+        duration_ms=talk.duration_ms,
+        media=talk.media,
+        source=talk.source,
+        chapters=talk.chapters,
+        digest=stored.digest,
+        text_digest=stored.text_digest,
+    )
+
+
+def index_folder(home: Path) -> Path:
+    """Where the generations of the library at `home` lie."""
+    return home / "index"
+
+
+def current_name(home: Path) -> str:
+    """The name of the published generation, "" when there is none."""
+    try:
+        return (index_folder(home) / "CURRENT").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def set_current(home: Path, name: str) -> None:
+    """Publish a generation: from now on readers open `name`."""
+    write_whole(index_folder(home) / "CURRENT", lambda file: file.write(f"{name}\n".encode()))
+
+
+def write_manifest(generation: Path, manifest: Manifest) -> None:
+    """Write the table of contents, which makes a generation complete."""
+    content = json.dumps(asdict(manifest), ensure_ascii=False, indent=1).encode()
+    write_whole(generation / "manifest.json", lambda file: file.write(content))
+
+
+def read_manifest(generation: Path) -> Manifest | None:
+    """The table of contents of a generation; None when it is missing or damaged."""
+    try:
+        data = json.loads((generation / "manifest.json").read_bytes())
+        data["talks"] = {talk_id: _talk_info(info) for talk_id, info in data["talks"].items()}
+        return Manifest(**data)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _talk_info(data: dict[str, Any]) -> TalkInfo:
+    chapters = tuple(Chapter(**chapter) for chapter in data.pop("chapters"))
+    speakers = tuple(data.pop("speakers"))
+    return TalkInfo(**data, chapters=chapters, speakers=speakers)

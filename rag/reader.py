@@ -1,0 +1,134 @@
+"""Follow the published index: open the generation that counts, and change to the next one without failing a query.
+
+A reader looks at `CURRENT` at most once a second. A new generation is opened and warmed beside the old one, in the
+background; then the handle is swapped, and the old one is closed once its last query is done.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from rag.errors import StoreError
+from rag.lexical import LexicalStore
+from rag.library import Library, StoredTalk, TalkVectors
+from rag.manifest import Manifest, current_name, index_folder, read_manifest
+from rag.types import Window
+from rag.vectors import ChromaFolder
+from rag.windows import passages
+
+_LOOK_EVERY_S = 1.0
+_TALKS_IN_MEMORY = 512
+
+
+class Generation:
+    """One open generation: its contents, words, vectors, and the talks exactly as they were when it was published."""
+
+    def __init__(self, library: Library, name: str, manifest: Manifest) -> None:
+        folder = index_folder(library.home) / name
+        self.name = name
+        self.manifest = manifest
+        self.words = LexicalStore(folder / "lexical")
+        self.vectors = ChromaFolder(folder / "chroma")
+        if manifest.windows:
+            self.vectors.nearest(np.ones(manifest.dim, np.float32), 1)  # the first query loads the index
+        self._library = library
+        self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
+        self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
+        self.users = 0
+        self.retired = False
+
+    def _talk(self, talk_id: str) -> tuple[StoredTalk, TalkVectors]:
+        """The talk and its vectors as published. Raises `StoreError` when they are damaged or gone."""
+        info = self.manifest.talks[talk_id]
+        stored = self._library.version(talk_id, info.digest)
+        vectors = self._library.vectors(stored, self.manifest.model) if stored else None
+        if stored is None or vectors is None:
+            raise StoreError(f"talk {talk_id}: its content {info.digest} is missing; ingest its captions again")
+        return stored, vectors
+
+    def _passages(self, talk_id: str) -> list[Window]:
+        """The passages of a talk, in the order of its vectors' rows."""
+        return passages(self.talk(talk_id)[0].talk)
+
+
+class IndexReader:
+    """Gives every query the newest published generation. Safe to use from many threads."""
+
+    def __init__(self, home: Path) -> None:
+        self._library = Library(home)
+        self._home = home
+        self._lock = threading.Lock()
+        self._looked_at = 0.0
+        self._opening = False
+        self._generation: Generation | None = None
+
+    @contextmanager
+    def generation(self) -> Iterator[Generation | None]:
+        """The generation to answer from, kept open inside the block; None when nothing was ever published."""
+        self._follow()
+        with self._lock:
+            generation = self._generation
+            if generation is not None:
+                generation.users += 1
+        try:
+            yield generation
+        finally:
+            if generation is not None:
+                with self._lock:
+                    generation.users -= 1
+                    unused = generation.retired and generation.users == 0
+                if unused:
+                    generation.vectors.close()
+
+    def close(self) -> None:
+        """Give back files and memory once the last query is done."""
+        self._swap(None)
+
+    def _follow(self) -> None:
+        """Notice a new generation: the first is opened here and now, later ones in the background."""
+        with self._lock:
+            if self._generation is not None and time.monotonic() - self._looked_at < _LOOK_EVERY_S:
+                return
+            self._looked_at = time.monotonic()
+            name = current_name(self._home)
+            if not name or self._opening or (self._generation is not None and self._generation.name == name):
+                return
+            self._opening = True
+            first = self._generation is None
+        if first:
+            self._open(name)
+        else:
+            threading.Thread(target=self._open_or_keep, args=(name,), name="open-index", daemon=True).start()
+
+    def _open(self, name: str) -> None:
+        try:
+            manifest = read_manifest(index_folder(self._home) / name)
+            if manifest is None:
+                raise StoreError(f"{index_folder(self._home) / name}: damaged; 'python -m rag doctor --repair'")
+            self._swap(Generation(self._library, name, manifest))
+        finally:
+            with self._lock:
+                self._opening = False
+
+    def _open_or_keep(self, name: str) -> None:
+        try:
+            self._open(name)
+        except StoreError:
+            # The old generation goes on serving; the next look tries again.
+            return
+
+    def _swap(self, new: Generation | None) -> None:
+        with self._lock:
+            old, self._generation = self._generation, new
+            unused = old is not None and old.users == 0
+            if old is not None:
+                old.retired = True
+        if old is not None and unused:
+            old.vectors.close()
