@@ -13,7 +13,7 @@ from rag.errors import StoreError, UsageError
 from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
-from rag.reader import Generation, IndexReader
+from rag.reader import Generation, IndexReader, published_talks
 from rag.retrieve import retrieve, select
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
@@ -47,9 +47,7 @@ class Engine:
 
     def talks(self) -> list[TalkInfo]:
         """What can be searched, without the cues, sorted by title."""
-        with self._reader.generation() as generation:
-            infos = generation.manifest.talks.values() if generation else ()
-            return sorted(infos, key=lambda info: info.title.casefold())
+        return published_talks(self.settings.home)
 
     def talk(self, talk_id: str) -> Talk:
         """A talk with its cues. Raises `UsageError` when there is none of that id."""

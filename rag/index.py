@@ -37,13 +37,28 @@ _KEEP_S = 600
 _CHECK_LIMIT_S = 600
 
 
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
 @contextmanager
-def writing(home: Path, embedder: Embedder, *, wait_s: float = 0, say: Say = lambda _: None) -> Iterator[Writer]:
+def writing(home: Path, embedder: Embedder, *, wait_s: float = 0, say: Say = _silent) -> Iterator[Writer]:
     """Hold the one writer's lock on the library at `home`; on leaving the block, publish what was committed.
 
     A second writer waits `wait_s` seconds and then raises `StartError`. The lock dies with its process. When the block
     raises, what was committed until then is still published, so that nothing reported as stored is missing.
     """
+    with _locked(home, wait_s, say):
+        library = Library(home)
+        library.discard_leftovers()
+        try:
+            yield Writer(library, embedder)
+        finally:
+            publish(library, embedder.name, embedder.dim, say)
+
+
+@contextmanager
+def _locked(home: Path, wait_s: float, say: Say) -> Iterator[None]:
     ensure_folder(home)
     lock = FileLock(home / "writer.lock")
     try:
@@ -57,12 +72,7 @@ def writing(home: Path, embedder: Embedder, *, wait_s: float = 0, say: Say = lam
                 f"{home}: locked by another writer for over {wait_s:.0f} s; let it finish, or wait longer with --wait"
             ) from None
     try:
-        library = Library(home)
-        library.discard_leftovers()
-        try:
-            yield Writer(library, embedder)
-        finally:
-            publish(library, embedder.name, embedder.dim, say)
+        yield
     finally:
         lock.release()
 
@@ -93,7 +103,18 @@ class Writer:
         return self.library.vectors(stored, self._embedder.name) is not None
 
 
-def publish(library: Library, model: str, dim: int, say: Say = lambda _: None) -> str:
+def removing(home: Path, talk_id: str, *, wait_s: float = 0, say: Say = _silent) -> None:
+    """Remove one talk and publish, without loading any model. Raises `UsageError` for an unknown talk."""
+    name = current_name(home)
+    current = read_manifest(index_folder(home) / name) if name else None
+    with _locked(home, wait_s, say):
+        library = Library(home)
+        library.remove(talk_id)
+        if current is not None:
+            publish(library, current.model, current.dim, say)
+
+
+def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     """Bring the index up to the library's state and return the name of the published generation.
 
     Call with the writer's lock held. Copies and changes the current generation, or builds anew from the library's
@@ -146,9 +167,7 @@ def _indexable(library: Library, model: str, say: Say) -> dict[str, StoredTalk]:
         if stored is None:
             continue
         if library.vectors(stored, model) is None:
-            say(
-                f"talk {talk_id}: no vectors of {model}, so not searchable; 'python -m ingest --reembed' adds them"
-            )
+            say(f"talk {talk_id}: no vectors of {model}, so not searchable; 'python -m ingest --reembed' adds them")
             continue
         wanted[talk_id] = stored
     return wanted

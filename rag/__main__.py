@@ -1,0 +1,230 @@
+"""`python -m rag`: ask, search and look at the library from the shell. Data goes to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.errors import InputError, TalkciteError, UsageError
+from rag.links import timecode
+from rag.settings import settings
+from rag.types import Answer, Filters, Hit, Turn
+
+if TYPE_CHECKING:
+    from rag.engine import Engine
+    from rag.manifest import TalkInfo
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every error becomes one line on stderr."""
+    args = _parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], int] = args.command
+        return command(args)
+    except TalkciteError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # the reader of our output went away, as in `… | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m rag", description="Ask recorded talks a question.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    ask = commands.add_parser("ask", help="answer a question with citations")
+    ask.add_argument("question")
+    ask.add_argument(
+        "--history", type=Path, metavar="FILE", help='earlier turns: [{"role": "user", "content": "…"}, …]'
+    )
+    _add_filters(ask)
+    _add_json(ask, _ask)
+
+    search = commands.add_parser("search", help="find the moments that match best")
+    search.add_argument("query")
+    search.add_argument("-k", type=int, default=None, metavar="N", help="how many moments (default RAG_TOP_K)")
+    _add_filters(search)
+    _add_json(search, _search)
+
+    _add_json(commands.add_parser("talks", help="list the talks in the library"), _talks)
+
+    transcript = commands.add_parser("transcript", help="print a talk")
+    transcript.add_argument("talk", metavar="TALK")
+    _add_json(transcript, _transcript)
+
+    remove = commands.add_parser("remove", help="remove a talk from the library")
+    remove.add_argument("talk", metavar="TALK")
+    remove.add_argument("--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another writer")
+    _add_json(remove, _remove)
+    return parser
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--talk", default="", metavar="ID", help="only this talk")
+    parser.add_argument("--speaker", default="", metavar="NAME", help="only what this person says")
+    parser.add_argument("--event", default="", metavar="E", help="only talks of this event")
+    parser.add_argument("--year", default="", metavar="Y", help="only talks of this year")
+
+
+def _add_json(parser: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.set_defaults(command=command)
+
+
+def _ask(args: argparse.Namespace) -> int:
+    history = _read_history(args.history) if args.history else ()
+    with _engine() as engine:
+        answer = None
+        for answer in engine.ask(args.question, _filters(args), history):  # noqa: B007  (the last one is complete)
+            pass
+        assert answer is not None, "ask() always yields a finished answer"
+        if args.json:
+            _print_json(_wire().answer(answer))
+        else:
+            _print_answer(answer)
+    return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    if args.k is not None and not 1 <= args.k <= 1000:
+        raise UsageError(f"-k: found {args.k}, expected 1 to 1000")
+    with _engine() as engine:
+        hits = engine.search(args.query, args.k, _filters(args))
+    if args.json:
+        _print_json(_wire().search(args.query, hits))
+    else:
+        for hit in hits:
+            _print_moment(hit)
+        if not hits:
+            print("nothing found", file=sys.stderr)
+    return 0
+
+
+def _talks(args: argparse.Namespace) -> int:
+    from rag.reader import published_talks
+    from rag.wire import talk_json
+
+    infos: list[TalkInfo] = published_talks(settings().home)
+    if args.json:
+        _print_json([talk_json(info) for info in infos])
+    for info in () if args.json else infos:
+        details = [timecode(info.duration_ms), info.date, ", ".join(info.speakers)]
+        print(f"{info.id}\t{_line(info.title)}\t" + "\t".join(_line(detail) for detail in details))
+    if not infos:
+        print(f"{settings().home}: no talks yet; add some with 'python -m ingest PATH'", file=sys.stderr)
+    return 0
+
+
+def _transcript(args: argparse.Namespace) -> int:
+    from rag.library import Library
+    from rag.wire import transcript_json
+
+    talk = Library(settings().home).get(args.talk)
+    if args.json:
+        _print_json(transcript_json(talk))
+        return 0
+    print(f"{_line(talk.title)}\n")
+    speaker = ""
+    for cue in talk.cues:
+        if cue.speaker and cue.speaker != speaker:
+            speaker = cue.speaker
+            print(f"\n{_line(speaker)}:")
+        print(f"{timecode(cue.start_ms):>8}  {cue.id:<6} {_line(cue.text)}")
+    return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    from rag.index import removing
+
+    removing(settings().home, args.talk, wait_s=args.wait, say=lambda line: print(line, file=sys.stderr))
+    if args.json:
+        _print_json({"removed": args.talk})
+    else:
+        print(f"removed {args.talk}", file=sys.stderr)
+    return 0
+
+
+def _engine() -> Engine:
+    from rag.engine import Engine  # not at the top: `--help` and `talks` must not wait for the search libraries
+
+    return Engine(settings())
+
+
+def _wire() -> Any:
+    from rag.wire import Wire
+
+    return Wire(settings())
+
+
+def _filters(args: argparse.Namespace) -> Filters:
+    return Filters(talk=args.talk, speaker=args.speaker, event=args.event, year=args.year)
+
+
+def _read_history(path: Path) -> tuple[Turn, ...]:
+    """Earlier turns from a JSON file. Raises `InputError` naming what is wrong with it."""
+    expected = 'expected [{"role": "user" or "assistant", "content": "…"}, …]'
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        turns = tuple(Turn(turn["role"], turn["content"]) for turn in data)
+    except OSError as error:
+        raise InputError(f"--history {path}: can't be read ({error.strerror or error})") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"--history {path}: not a conversation ({error}), {expected}") from None
+    for turn in turns:
+        if turn.role not in ("user", "assistant") or not isinstance(turn.content, str):
+            raise InputError(f"--history {path}: found a turn with role {turn.role!r}, {expected}")
+    return turns
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _print_answer(answer: Answer) -> None:
+    if answer.notice:
+        print(answer.notice, file=sys.stderr)
+    if answer.searched != answer.question:
+        print(f"searched: {_line(answer.searched)}", file=sys.stderr)
+    if answer.abstained:
+        print(f"The talks don't cover this ({answer.talks_searched} searched). Nearest moments:\n")
+        for hit in answer.nearest:
+            _print_moment(hit)
+        return
+    if answer.answered_by == "quotes":
+        print("Quotes from the talks:\n")
+    for claim in answer.claims:
+        marks = "".join(f"[{n}]" for n in claim.citations)
+        doubt = "" if claim.support in ("supported", None) else f" ({claim.support})"
+        print(f"{_line(claim.text)} {marks}{doubt}".rstrip())
+    if answer.missing:
+        print(f"\nNot covered: {_line(answer.missing)}")
+    print()
+    for citation in answer.citations:
+        said = f"{_line(citation.talk.title)}, {timecode(citation.cues[0].start_ms)}"
+        print(f"[{citation.n}] {said}  {_wire().url(citation.talk, citation.cues[0])}")
+
+
+def _print_moment(hit: Hit) -> None:
+    from rag.wire import words
+
+    first = hit.cues[0]
+    print(f"{_line(hit.talk.title)}, {timecode(first.start_ms)}  {_wire().url(hit.talk, first)}")
+    print(f"    {_line(words(hit.cues))}\n")
+
+
+def _line(text: str) -> str:
+    """A text from outside as one line without control characters, safe to print on a terminal."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
