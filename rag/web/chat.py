@@ -11,6 +11,7 @@ from typing import Any
 
 from rag.links import is_address, link, page_link, start_within, timecode
 from rag.types import Answer, Citation, Cue, Hit, Span, Talk
+from rag.wire import words
 
 # As much of the sentence before and after a quote as a card shows, in characters.
 _CONTEXT = 140
@@ -42,11 +43,13 @@ def answer_view(answer: Answer, *, lead_in_ms: int = 0) -> dict[str, Any]:
 
 def _uncited(hits: Sequence[Hit], cited: Sequence[tuple[str, Span]]) -> list[Hit]:
     """The hits that share no cue with a citation."""
-    return [
-        hit
-        for hit in hits
-        if not any(hit.talk.id == talk_id and hit.first <= span.last and span.first <= hit.last for talk_id, span in cited)
-    ]
+
+    def overlaps(hit: Hit) -> bool:
+        return any(
+            hit.talk.id == talk_id and hit.first <= last and first <= hit.last for talk_id, (first, last) in cited
+        )
+
+    return [hit for hit in hits if not overlaps(hit)]
 
 
 def _moment(found: Citation | Hit, lead_in_ms: int) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def _moment(found: Citation | Hit, lead_in_ms: int) -> dict[str, Any]:
         "last_cue": cues[-1].id,
         "play_ms": play_ms,
         "time": timecode(start_ms),
-        "quote": " ".join(cue.text for cue in cues),
+        "quote": words(cues),
         "before": _shorten(talk.cues[found.first - 1].text, keep_end=True) if found.first else "",
         "after": _shorten(talk.cues[found.last + 1].text) if found.last + 1 < len(talk.cues) else "",
         "href": page_link(talk.id, cues[0].id, play_ms // 1000).removeprefix("/"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from rag.manifest import TalkInfo
 from rag.types import Talk
-from rag.web.pane import Listed
 
 _WANTED = 4
 # Reading a talk takes a moment; the newest few are enough to choose from.
@@ -14,10 +14,12 @@ _TALKS_READ = 8
 _LENGTH = range(30, 111)
 _ASKS = re.compile(r"(what|how|why|when|which|who|where)\b", re.IGNORECASE)
 # Words that only make sense in the conversation they were said in.
-_POINTS_ELSEWHERE = re.compile(r"\b(this|that|these|those|it|you|your|we|our|i|they|them|he|she|here|there)\b", re.IGNORECASE)
+_POINTS_ELSEWHERE = re.compile(
+    r"\b(this|that|these|those|it|you|your|we|our|i|they|them|he|she|here|there)\b", re.IGNORECASE
+)
 
 
-def example_questions(talks: Iterable[Listed], read: Callable[[str], Talk]) -> list[str]:
+def example_questions(talks: Iterable[TalkInfo], read: Callable[[str], Talk]) -> list[str]:
     """Up to four questions that the talks can answer.
 
     A question that someone asks in a talk, and that stands by itself, is usually answered right after. Talks without

@@ -7,6 +7,7 @@ import re
 from rag.links import link, timecode
 from rag.types import Answer, Citation
 from rag.web.chat import spoken_by
+from rag.wire import words
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$&])")
 _LINE_START = re.compile(r"^(\d+)([.)])|^([#+=-])")
@@ -37,7 +38,7 @@ def answer_markdown(answer: Answer, *, public_url: str, lead_in_ms: int = 0) -> 
         talk, cues = citation.talk, citation.cues
         about = ", ".join(escape(part) for part in [*spoken_by(talk, cues), talk.event, talk.date] if part)
         title = f"[{escape(talk.title)}, {timecode(cues[0].start_ms)}]({address(citation)})"
-        quote = escape(" ".join(cue.text for cue in cues))
+        quote = escape(words(cues))
         lines.append(f"{citation.n}. {title}{f' ({about})' if about else ''}: “{quote}”")
     return "\n".join(lines).rstrip() + "\n"
 

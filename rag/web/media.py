@@ -65,6 +65,7 @@ def media_routes(find_talk: Callable[[str], Talk]) -> APIRouter:
             raise HTTPException(404, "There is no such talk.") from error
         if path is None:
             raise HTTPException(404, "This talk has no recording on this machine.")
-        return FileResponse(path, media_type=_TYPES[path.suffix.lower()], headers={"Cache-Control": "private, no-cache"})
+        kind = _TYPES[path.suffix.lower()]
+        return FileResponse(path, media_type=kind, headers={"Cache-Control": "private, no-cache"})
 
     return router

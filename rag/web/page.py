@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import secrets
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,11 +52,14 @@ import(new URL('desk/static/desk.js', document.baseURI)).then(({ mount }) => mou
 }));
 """
 
-_HEAD = """
-<meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="desk/static/page.css">
-<link rel="modulepreload" href="desk/static/desk.js">
-"""
+_STYLES = ("base", "ask", "listen", "narrow")
+_HEAD = "\n".join(
+    (
+        '<meta name="color-scheme" content="light dark">',
+        *(f'<link rel="stylesheet" href="desk/static/{name}.css">' for name in _STYLES),
+        '<link rel="modulepreload" href="desk/static/desk.js">',
+    )
+)
 
 Short = Annotated[str, StringConstraints(max_length=300)]
 
@@ -86,30 +90,7 @@ class AskRequest(BaseModel):
     @property
     def turns(self) -> list[Turn]:
         """The earlier turns, oldest first."""
-        return [
-            turn
-            for past in self.history
-            for turn in (Turn("user", past.question), Turn("assistant", past.answer))
-        ]
-
-
-class Desk(gr.HTML):
-    """The whole page as one component: events `ask` and `stop` in, snapshots of the answer out as its value.
-
-    The template must stay free of data: Gradio evaluates what it inserts there as code.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(
-            html_template=(_STATIC / "desk.html").read_text(encoding="utf-8"),
-            js_on_load=_ON_LOAD,
-            apply_default_css=False,
-            elem_id="desk",
-        )
-
-    def api_info(self) -> dict[str, Any]:
-        """Gradio asks every component for the shape of its value."""
-        return {"type": "object"}
+        return [turn for past in self.history for turn in (Turn("user", past.question), Turn("assistant", past.answer))]
 
 
 def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ()) -> FastAPI:
@@ -118,7 +99,7 @@ def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ())
     app.include_router(_data_routes(engine))
     app.include_router(media_routes(engine.talk))
     app.mount("/desk/static", _Static(directory=_STATIC))
-    app = gr.mount_gradio_app(
+    gr.mount_gradio_app(
         app, _blocks(engine, settings), path="/", head=_HEAD, footer_links=[], run_history=False, show_error=False
     )
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
@@ -128,10 +109,10 @@ def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ())
 def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
     lead_in_ms = round(settings.lead_in_s * 1000)
 
-    def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any], None, None]:
+    def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any]]:
         """Answer one question; every snapshot carries the number of the run that it belongs to."""
         try:
-            asked = AskRequest.model_validate(event._data)  # noqa: SLF001  (the event's only way to its data)
+            asked = AskRequest.model_validate(event._data)
         except ValidationError as error:
             log.info("refused a question: %s", error.errors(include_input=False, include_url=False))
             yield {"run": _run_of(event._data), "error": "This question can't be asked: it is empty or too long."}
@@ -151,7 +132,14 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
             yield {"run": asked.run, "error": "Something went wrong here; the log of the server says what."}
 
     with gr.Blocks(title="talkcite", analytics_enabled=False, fill_width=True) as blocks:
-        desk = Desk()
+        # No subclass of gr.HTML: Gradio would write a page.pyi beside this file on every import. The template holds no
+        # data: Gradio evaluates what it inserts there as code.
+        desk = gr.HTML(
+            html_template=(_STATIC / "desk.html").read_text(encoding="utf-8"),
+            js_on_load=_ON_LOAD,
+            apply_default_css=False,
+            elem_id="desk",
+        )
         asking = desk.ask(
             ask,
             outputs=desk,
@@ -161,7 +149,7 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
         )
         desk.stop(None, cancels=[asking], queue=False, api_visibility="private")
     blocks.queue(max_size=_QUEUE_LENGTH)
-    return blocks
+    return blocks  # type: ignore[no-any-return]
 
 
 def _run_of(data: object) -> int:
@@ -173,13 +161,15 @@ def _run_of(data: object) -> int:
 def _data_routes(engine: Engine) -> APIRouter:
     """What the page reads by itself: the talk list, a talk with its transcript, example questions."""
     router = APIRouter(prefix="/desk")
+    # Tells the page that the server is another one than before: an answer that was being written is lost.
+    started = secrets.token_hex(8)
 
     @router.get("/talks")
     def talks(if_none_match: Annotated[str, Header()] = "") -> Response:
         """The talk list. The page asks again now and then: 304 while nothing has changed."""
         body = json.dumps(list_view(engine.talks()), ensure_ascii=False).encode()
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        headers = {"ETag": etag, "Cache-Control": "no-cache", "X-Started": started}
         if if_none_match == etag:
             return Response(status_code=304, headers=headers)
         return Response(body, media_type="application/json", headers=headers)
@@ -205,5 +195,3 @@ class _Static(StaticFiles):
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "no-cache"
         return response
-
-

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from rag.links import is_address, vimeo_id, youtube_id
+from rag.manifest import TalkInfo
 from rag.types import Talk
 from rag.web.media import is_video, recording
 
 
-class Listed(Protocol):
-    """What the talk list needs of a talk: its metadata without its cues."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def speakers(self) -> tuple[str, ...]: ...
-    @property
-    def event(self) -> str: ...
-    @property
-    def date(self) -> str: ...
-    @property
-    def duration_ms(self) -> int: ...
-
-
-def list_view(talks: Iterable[Listed]) -> list[dict[str, Any]]:
+def list_view(talks: Iterable[TalkInfo]) -> list[dict[str, Any]]:
     """The talk list, newest first; talks without a date come last, and equal dates keep the order of titles."""
     by_title = sorted(talks, key=lambda talk: talk.title.casefold())
     return [

@@ -62,6 +62,7 @@ class Guard:
             self._names.add(_host_name(self._public))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -78,7 +79,7 @@ class Guard:
     def _refusal(self, headers: Headers) -> str:
         host = headers.get("host", "").lower()
         if not self._is_ours(_host_name(host)):
-            return f"Host {host!r} is not known here: set RAG_PUBLIC_URL to the address under which the page is reached."
+            return f"Host {host!r} is not known here: set RAG_PUBLIC_URL to the address that others reach the page by."
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) not in {host, self._public} - {""}:
             return f"Origin {origin!r} may not use this page."

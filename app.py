@@ -1,0 +1,80 @@
+"""The web app: `python app.py [--host 127.0.0.1] [--port 7860]`."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag.errors import StartError, TalkciteError
+from rag.settings import Settings, load_settings
+
+# Open streams get this long to end when the app is stopped, in seconds.
+_GRACE_S = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve the page until stopped; returns the exit code (3 when it can't start)."""
+    parser = argparse.ArgumentParser(prog="app.py", description="Ask recorded talks in the browser.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=7860, help="port to listen on, 0 for any free one (default: 7860)")
+    args = parser.parse_args(argv)
+    try:
+        settings = load_settings()
+        _check_writable(settings.home)
+        with _listen(args.host, args.port) as listener:
+            _serve(settings, listener, args.host)
+    except TalkciteError as error:
+        print(f"app.py: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _check_writable(home: Path) -> None:
+    """Raise `StartError` when the library's folder can't be made or written to."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StartError(f"RAG_HOME {home}: {reason}; it must be a folder that can be written to") from None
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket bound to host and port, before anything slow is loaded. Raises `StartError`."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StartError(f"{host}:{port}: {reason}; choose another with --host and --port") from None
+    return listener
+
+
+def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
+    # Loading takes seconds: after everything that can fail fast.
+    import uvicorn
+
+    from rag.engine import Engine
+    from rag.web.page import create_app
+
+    with Engine(settings) as engine:
+        app = create_app(engine, settings, names=[host])
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S)
+        shown = f"[{host}]" if ":" in host else host
+        # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.
+        listener.listen()
+        print(f"talkcite is at http://{shown}:{listener.getsockname()[1]}/ (stop it with Ctrl+C)", flush=True)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+// Small helpers to build the page. Text always goes in as text: nothing here parses HTML.
+
+/** A new element. `props` are attributes, except `text`, `on` (event listeners) and `data` (data attributes). */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "text") element.textContent = value;
+    else if (name === "on") for (const [type, listen] of Object.entries(value)) element.addEventListener(type, listen);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+/** 983000 -> "16:23", 3723000 -> "1:02:03"; milliseconds are dropped. */
+export function timecode(ms) {
+  const seconds = Math.floor(ms / 1000);
+  const two = (n) => String(n).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** A length for reading: "21 min", "1 h 5 min", "40 s". */
+export function lengthText(ms) {
+  const minutes = Math.round(ms / 60000);
+  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A link that leaves the page; only web addresses become links. */
+export function outLink(url, text, label) {
+  if (!/^https?:\/\//i.test(url)) return null;
+  return h("a", { class: "out", href: url, target: "_blank", rel: "noopener", "aria-label": label, text });
+}
+
+/** "1 talk", "3 talks". */
+export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
+/** Puts `text` on the clipboard; works without the clipboard API too (pages that are not on https or localhost). */
+export async function copyText(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const carrier = h("textarea", { class: "sr-only", readonly: true });
+  carrier.value = text;
+  document.body.append(carrier);
+  carrier.select();
+  const copied = document.execCommand("copy");
+  carrier.remove();
+  if (!copied) throw new Error("the browser did not allow copying");
+}
