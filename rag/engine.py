@@ -14,7 +14,7 @@ from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
 from rag.reader import Generation, IndexReader, published_talks
-from rag.retrieve import retrieve, select
+from rag.retrieve import apart, arms, retrieve, select
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
 
@@ -63,6 +63,12 @@ class Engine:
         """
         with self._searching(filters) as generation:
             return list(self._evidence(generation, filters, query, k or self.settings.top_k).hits)
+
+    def arms(self, query: str, k: int, filters: Filters = Filters()) -> dict[str, list[Hit]]:  # noqa: B008
+        """What each search arm finds alone, before fusion and narrowing: for measuring. Raises like `search`."""
+        with self._searching(filters) as generation:
+            found = arms(generation, query, self.embedder.encode_query(query), filters)
+            return {name: apart(generation, passages, k) for name, passages in found.items()}
 
     def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Iterator[Answer]:  # noqa: B008
         """Growing snapshots of the answer; the last has `done` set. Raises like `search`."""

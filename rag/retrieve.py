@@ -38,22 +38,42 @@ def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filter
 
     `vector` is the query's embedding, shape (dim,). Filters go into both arms, before ranking.
     """
-    chosen = select(generation.manifest, filters)
-    words = generation.words.best(query, DEPTH, talk_ids=chosen, speaker=filters.speaker)
-    dense = (
-        generation.vectors.nearest(vector, DEPTH)
-        if chosen is None
-        else exact(generation, vector, sorted(chosen), filters.speaker, DEPTH)
-    )
+    found_by = arms(generation, query, vector, filters)
+    dense = found_by["dense"]
     seen = _Query(query, vector, generation.words.rarity(stems(query)))
     hits: list[Hit] = []
-    for found in fuse(dense, words):
+    for found in fuse(*found_by.values()):
         hit = _narrow(generation, found, seen, filters.speaker)
         if not any(_overlaps(hit, other) for other in hits):
             hits.append(hit)
         if len(hits) == k:
             break
     return Evidence(tuple(hits), _confidence(generation, hits, dense, seen))
+
+
+def arms(generation: Generation, query: str, vector: Vectors, filters: Filters) -> dict[str, list[Found]]:
+    """The passages that each arm finds by itself, best first: "dense" by meaning, "words" by BM25."""
+    chosen = select(generation.manifest, filters)
+    dense = (
+        generation.vectors.nearest(vector, DEPTH)
+        if chosen is None
+        else exact(generation, vector, sorted(chosen), filters.speaker, DEPTH)
+    )
+    return {"dense": dense, "words": generation.words.best(query, DEPTH, talk_ids=chosen, speaker=filters.speaker)}
+
+
+def apart(generation: Generation, found: Iterable[Found], k: int) -> list[Hit]:
+    """The first `k` passages that do not overlap, as they were found: not narrowed."""
+    hits: list[Hit] = []
+    for passage in found:
+        talk = generation.talk(passage.talk_id)[0].talk
+        span = Span(passage.first, passage.last)
+        hit = Hit(talk, passage.first, passage.last, passage.score, span)
+        if not any(_overlaps(hit, other) for other in hits):
+            hits.append(hit)
+        if len(hits) == k:
+            break
+    return hits
 
 
 def select(manifest: Manifest, filters: Filters) -> set[str] | None:

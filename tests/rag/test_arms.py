@@ -1,0 +1,28 @@
+from itertools import pairwise
+from pathlib import Path
+
+from rag import index
+from rag.engine import Engine
+from rag.settings import load_settings
+from rag.types import Cue, Filters, Talk
+from tests.fakes import WordEmbedder
+
+TEXTS = [f"Sentence {n} is about filler." for n in range(30)]
+TEXTS[14] = "The quokka sleeps at noon."
+
+
+def test_each_arm_alone_finds_whole_passages_that_do_not_overlap(tmp_path: Path) -> None:
+    cues = tuple(Cue(f"s{n + 1}", n * 1000, n * 1000 + 900, text) for n, text in enumerate(TEXTS))
+    with index.writing(tmp_path, WordEmbedder()) as writer:
+        writer.put(Talk("t", "Animals", cues))
+    with Engine(load_settings(home=tmp_path), embedder=WordEmbedder()) as engine:
+        for filters in (Filters(), Filters(talk="t")):
+            found = engine.arms("When does the quokka sleep?", 3, filters)
+            assert list(found) == ["dense", "words"]
+            for hits in found.values():
+                assert hits[0].first <= 14 <= hits[0].last
+                assert (hits[0].window.first, hits[0].window.last) == (hits[0].first, hits[0].last)
+                spans = sorted((hit.first, hit.last) for hit in hits)
+                assert all(a[1] < b[0] for a, b in pairwise(spans))
+            assert len(found["dense"]) == 3
+            assert len(found["words"]) == 1
