@@ -1,0 +1,1 @@
+"""From caption files to stored talks: `python -m ingest PATH...`."""

@@ -1,0 +1,81 @@
+"""YouTube's json3 caption tracks -> captions.
+
+`events` hold `tStartMs`, `dDurationMs` and `segs`; in automatic tracks each segment is a word with `tOffsetMs`, the
+time on display overlaps the next line, and events with a newline only scroll it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ingest.markup import Line, Piece, line_text, word_times
+from ingest.text import MAX_MS, printable
+from ingest.types import Caption, Problem, Reading, Unreadable
+
+
+def read(document: dict[str, Any]) -> Reading:
+    """The captions of a parsed json3 document."""
+    events = document.get("events")
+    if not isinstance(events, list):
+        raise Unreadable(f"json3: 'events' is {type(events).__name__}, expected a list", line=1)
+    captions: list[Caption] = []
+    problems: list[Problem] = []
+    is_automatic = any(isinstance(event, dict) and _is_automatic(event) for event in events)
+    for number, event in enumerate(events):
+        caption = _caption(event) if isinstance(event, dict) else None
+        if isinstance(caption, Caption):
+            captions.append(caption)
+        elif not isinstance(event, dict) or caption is not None:
+            what = caption or f"found {type(event).__name__}, expected an object"
+            problems.append(Problem(1, f"event {number}: {what}", lost=True))
+    captions.sort(key=lambda caption: caption.start_ms)
+    if is_automatic:
+        captions = [_until(caption, following) for caption, following in _with_next(captions)]
+    return Reading(tuple(captions), tuple(problems))
+
+
+def _is_automatic(event: dict[str, Any]) -> bool:
+    segments = event.get("segs")
+    return bool(event.get("aAppend")) or (
+        isinstance(segments, list) and any(isinstance(seg, dict) and "tOffsetMs" in seg for seg in segments)
+    )
+
+
+def _caption(event: dict[str, Any]) -> Caption | str | None:
+    """The event's caption; None when it shows no text; a description of what is wrong otherwise."""
+    segments = event.get("segs")
+    if not isinstance(segments, list):
+        return None
+    start_ms, duration_ms = event.get("tStartMs", 0), event.get("dDurationMs", 0)
+    texts = [seg for seg in segments if isinstance(seg, dict) and isinstance(seg.get("utf8"), str)]
+    text = " ".join("".join(printable(seg["utf8"]) for seg in texts).split())
+    if not text:
+        return None
+    if not _is_time(start_ms) or not _is_time(duration_ms):
+        return f"times {start_ms!r} + {duration_ms!r}, expected milliseconds; left out: {text[:60]!r}"
+    timed = any("tOffsetMs" in seg for seg in texts)
+    line: Line = []
+    for seg in texts:
+        offset = seg.get("tOffsetMs", 0)
+        at_ms = start_ms + offset if timed and _is_time(offset) else None
+        line.append(Piece(printable(seg["utf8"]), at_ms))
+    end_ms = start_ms + duration_ms
+    return Caption(None, start_ms, end_ms, line_text(line), words=word_times(line, start_ms, end_ms))
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_MS // 2
+
+
+def _with_next(captions: list[Caption]) -> list[tuple[Caption, int]]:
+    following = [caption.start_ms for caption in captions[1:]]
+    return list(zip(captions, [*following, MAX_MS], strict=True)) if captions else []
+
+
+def _until(caption: Caption, following_ms: int) -> Caption:
+    """The caption without the time in which it only stays on display under the next line."""
+    spoken_until = max((word.start_ms for word in caption.words if word), default=caption.start_ms)
+    end_ms = max(min(caption.end_ms, following_ms), min(spoken_until, caption.end_ms), caption.start_ms)
+    words = tuple(word and word._replace(end_ms=max(word.start_ms, min(word.end_ms, end_ms))) for word in caption.words)
+    return replace(caption, end_ms=end_ms, words=words)

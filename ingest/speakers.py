@@ -1,0 +1,53 @@
+"""`Name:` in front of captions -> speakers. Pure.
+
+Meeting exports put the speaker before the first colon of every caption. A lone "One rule: be kind." must not become a
+speaker, so a file counts as written that way only when most of its captions start with a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ingest.types import Caption
+
+_PREFIX = re.compile(r"([^\W\d_][^:\n]{0,59}?):\s+(?=\S)")
+_SHARE = 0.5  # of all captions
+_MAX_WORDS = 6
+_SENTENCE_END = re.compile(r"[.!?;,]\s")
+
+
+def with_prefixed_speakers(captions: Sequence[Caption]) -> tuple[Caption, ...]:
+    """The captions with `Name:` taken out of the text as speaker, or unchanged where the file is not written so."""
+    if any(caption.speaker for caption in captions):
+        return tuple(captions)
+    names = [_name(caption.text) for caption in captions]
+    named = [name for name in names if name]
+    if not named or len(named) < _SHARE * len(captions):
+        return tuple(captions)
+    # One-word labels such as "Note:" count as names only where they come back.
+    if max(Counter(named).values()) < 2 and not all(" " in name and name.istitle() for name in named):
+        return tuple(captions)
+    return tuple(
+        _without_prefix(caption, name) if name else caption for caption, name in zip(captions, names, strict=True)
+    )
+
+
+def _name(text: str) -> str:
+    """The name in front of the first colon, "" when what stands there can't be one."""
+    match = _PREFIX.match(text)
+    if match is None:
+        return ""
+    name = match[1].strip()
+    abbreviated = re.sub(r"\b[^\W\d_]{1,3}\.(?=\s)", "", name)  # "Raj P. (Contoso)", "Dr. Lee"
+    is_name = len(name.split()) <= _MAX_WORDS and not _SENTENCE_END.search(abbreviated)
+    return name if is_name else ""
+
+
+def _without_prefix(caption: Caption, name: str) -> Caption:
+    match = _PREFIX.match(caption.text)
+    assert match is not None
+    taken = len(match[0].split())
+    return replace(caption, text=caption.text[match.end() :], speaker=name, words=caption.words[taken:])
