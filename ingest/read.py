@@ -12,6 +12,7 @@ from typing import Any
 
 from ingest import corpus, html_page, json3, page, sbv, srt, vtt, whisper
 from ingest.encoding import decode
+from ingest.health import order_problems
 from ingest.sentences import is_own_cutting
 from ingest.speakers import with_prefixed_speakers
 from ingest.text import split_lines
@@ -49,6 +50,13 @@ def read_bytes(data: bytes, name: str) -> list[Reading]:
     if problem is not None:
         readings[0] = replace(readings[0], problems=(problem, *readings[0].problems))
     return readings
+
+
+def looks_like_captions(start: bytes) -> bool:
+    """True when the beginning of a file with an unknown ending shows captions: WebVTT, SRT or json3."""
+    text = start.decode("utf-8", errors="ignore").removeprefix("\ufeff")
+    first_lines = "\n".join(split_lines(text)[:5])
+    return vtt.has_signature(text) or bool(_SRT.search(first_lines)) or '"wireMagic"' in first_lines
 
 
 def _read_text(text: str, name: str) -> list[Reading]:
@@ -127,7 +135,7 @@ def _with_cues(reading: Reading) -> Reading:
     """
     if reading.captions:
         captions = reading.captions if is_own_cutting(reading) else with_prefixed_speakers(reading.captions)
-        return replace(reading, captions=captions)
+        return replace(reading, captions=captions, problems=(*reading.problems, *order_problems(captions)))
     if reading.problems:
         first = reading.problems[0]
         raise Unreadable(f"no cue could be read, {len(reading.problems)} problems; the first: {first.what}", first.line)

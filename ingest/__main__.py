@@ -1,0 +1,138 @@
+"""python -m ingest PATH... : read captions, store their talks, say what became of each file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from ingest.pipeline import Options, Progress, Quiet, check, ingest, read_file
+from ingest.report import Report, located
+from ingest.types import Caption
+from rag.errors import TalkciteError
+from rag.types import Cue
+
+EPILOG = """
+Formats: WebVTT, SRT, SBV, YouTube json3, Whisper/WhisperX/whisper.cpp JSON, transcript pages (text or saved HTML),
+JSON Lines; .gz and .zip of these; folders; YouTube addresses (pip install 'talkcite[youtube]').
+Exit codes: 0 done, 1 some inputs failed, 2 wrong call, 3 can't start.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    call = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a title in any script must not end in a traceback on a narrow terminal
+        _never_fail(stream)
+    try:
+        if call.cues:
+            return _print_cues(call.cues, call.as_read)
+        report = _check(call) if call.check else _ingest(call)
+    except TalkciteError as error:
+        print(f"ingest: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("ingest: stopped; what was stored until now is kept", file=sys.stderr)
+        return 1
+    if call.json:
+        print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
+    else:
+        print("\n".join(report.lines()))
+    return 1 if report.failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m ingest",
+        description="Read captions and store their talks.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="caption files, folders, archives, YouTube addresses")
+    parser.add_argument("--media", default="", metavar="URL", help="address or file of the recording (one talk)")
+    parser.add_argument("--talk-id", default="", metavar="ID", help="id to store the talk under (one talk)")
+    parser.add_argument("--lang", default="en", help="language of the captions to take where there is a choice")
+    parser.add_argument("--prune", action="store_true", help="remove stored talks whose files are gone")
+    parser.add_argument("--reembed", action="store_true", help="compute every vector anew")
+    parser.add_argument("--wait", type=float, default=60.0, metavar="S", help="wait so long for another ingest to end")
+    parser.add_argument("--check", action="store_true", help="only report on the files, store nothing")
+    parser.add_argument("--cues", metavar="FILE", default="", help="print the cues of a file as JSON lines")
+    parser.add_argument("--as-read", action="store_true", help="with --cues: the captions before sentences are rebuilt")
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    return parser
+
+
+def _never_fail(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _print_cues(path: str, as_read: bool) -> int:
+    for reading, cues in read_file(path):
+        for problem in reading.problems:
+            print(located(path, problem), file=sys.stderr)
+        items: Sequence[Caption | Cue] = cues
+        if as_read:
+            items = sorted(reading.captions, key=lambda caption: caption.start_ms)
+        for item in items:
+            fields = {"id": item.id, "start_ms": item.start_ms, "end_ms": item.end_ms}
+            print(json.dumps({**fields, "text": item.text, "speaker": item.speaker}, ensure_ascii=False))
+    return 0
+
+
+def _check(call: argparse.Namespace) -> Report:
+    _needs_paths(call)
+    with _progress(call.json) as progress:
+        return check(call.paths, _options(call), progress)
+
+
+def _ingest(call: argparse.Namespace) -> Report:
+    if not call.prune:
+        _needs_paths(call)
+    # Here and not above: these load torch and chromadb for seconds, which --help, --check and --cues don't need.
+    from rag.embed import load_embedder
+    from rag.index import writing
+    from rag.settings import settings
+
+    current = settings()
+    embedder = load_embedder(current.embed_model)
+    with writing(current.home, embedder, wait_s=call.wait, say=_say) as writer, _progress(call.json) as progress:
+        return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)
+
+
+def _options(call: argparse.Namespace, speaks_english_only: bool = True) -> Options:
+    return Options(
+        media=call.media,
+        talk_id=call.talk_id,
+        lang=call.lang,
+        prune=call.prune,
+        model_languages=frozenset({"en"}) if speaks_english_only else frozenset(),
+    )
+
+
+def _needs_paths(call: argparse.Namespace) -> None:
+    if not call.paths:
+        _parser().error("no PATH given, expected caption files, folders, archives or YouTube addresses")
+
+
+@contextmanager
+def _progress(is_quiet: bool) -> Iterator[Progress]:
+    if is_quiet or not sys.stderr.isatty():
+        yield Quiet()
+        return
+    from ingest.progress import Bar  # rich takes longer to load than a short file to read
+
+    with Bar() as bar:
+        yield bar
+
+
+def _say(line: str) -> None:
+    print(f"ingest: {line}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
