@@ -1,0 +1,98 @@
+"""ask(): question -> search -> claims -> a checked answer, as a growing snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from rag.cite import Numbering
+from rag.embed import Embedder
+from rag.errors import LLMError
+from rag.extract import quotes
+from rag.llm import LLM
+from rag.prompt import DEFAULT_BUDGET
+from rag.rewrite import rewrite
+from rag.types import Answer, CheckedClaim, Evidence, Turn
+from rag.write import Declined, written
+
+# Below this confidence quotes refuse; from the other on, quotes are shown even when the model finds no answer.
+REFUSE_BELOW = 0.5
+OVERRULE_FROM = 0.8
+_NEAREST = 3
+
+
+def ask(
+    question: str,
+    *,
+    retrieve: Callable[[str], Evidence],
+    embedder: Embedder,
+    llm: LLM | None = None,
+    history: Sequence[Turn] = (),
+    talks_searched: int = 0,
+    budget: int = DEFAULT_BUDGET,
+) -> Iterator[Answer]:
+    """Growing snapshots of the answer; the last has `done` set. `budget` limits what a model reads, in tokens.
+
+    While a model is silent the same snapshot comes again several times a second, so that a caller can stop: closing
+    the iterator ends the model's request. A failing model raises nothing: the answer is then made of quotes and its
+    `notice` says why.
+    """
+    started = time.perf_counter()
+    searched = rewrite(question, history)
+    evidence = retrieve(searched)
+    answer = Answer(
+        question=question,
+        searched=searched,
+        confidence=evidence.confidence,
+        hits=evidence.hits,
+        talks_searched=talks_searched,
+        timings_ms={"search": _ms_since(started)},
+    )
+    yield answer
+    first_claim: dict[str, float] = {}
+    for snapshot in _answers(answer, embedder, llm, history if searched != question else (), budget):
+        if snapshot.claims and not first_claim:
+            first_claim = {"first_claim": _ms_since(started)}
+        answer = replace(snapshot, timings_ms={**snapshot.timings_ms, **first_claim})
+        yield answer
+    yield replace(answer, done=True, timings_ms={**answer.timings_ms, "total": _ms_since(started)})
+
+
+def _answers(
+    answer: Answer, embedder: Embedder, llm: LLM | None, history: Sequence[Turn], budget: int
+) -> Iterator[Answer]:
+    """Snapshots of the written answer, or the quotes."""
+    if llm is None or not answer.hits:
+        yield _quoted(answer, embedder)
+        return
+    try:
+        yield from written(answer, llm, embedder, history, budget)
+    except Declined as declined:
+        if answer.confidence >= OVERRULE_FROM:
+            yield replace(_quoted(answer, embedder), notice=f"{llm.name} found no answer; these quotes come closest.")
+        else:
+            yield replace(_refused(answer), missing=str(declined), answered_by=llm.name)
+    except LLMError as error:
+        yield replace(_quoted(answer, embedder), notice=f"Quotes instead of a written answer: {error}.")
+
+
+def _quoted(answer: Answer, embedder: Embedder) -> Answer:
+    """The answer as quotes, or the refusal when the talks are unlikely to answer."""
+    if answer.confidence < REFUSE_BELOW:
+        return _refused(answer)
+    numbering = Numbering(hit.talk for hit in answer.hits)
+    claims = tuple(
+        CheckedClaim(claim.text, numbering.cite(claim.cues), "supported")
+        for claim in quotes(answer.searched, answer.hits, embedder)
+    )
+    return replace(answer, claims=claims, citations=numbering.citations, abstained=not claims)
+
+
+def _refused(answer: Answer) -> Answer:
+    return replace(answer, abstained=True, nearest=answer.hits[:_NEAREST])
+
+
+def _ms_since(started: float) -> float:
+    """Milliseconds since `started`, to a tenth."""
+    return round((time.perf_counter() - started) * 1000, 1)

@@ -1,0 +1,202 @@
+"""Numbers, units and names of a claim: which of them does a text not hold? Pure.
+
+Words are compared as captions write them: numbers may be spelled out, names misheard ("KB cache" for "KV cache") or
+split ("OS world"). Meaning is not looked at here; `rag.support` does that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from text_to_num import alpha2digit  # type: ignore[import-untyped]
+
+_NUMBER_LANGUAGES = {"en", "de", "fr", "es", "pt", "it", "ru", "nl"}
+_NUMBER = re.compile(r"(?<![\w.])([$€£]?)(\d{1,3}(?:[,\u202f'’]\d{3})+|\d+)((?:\.\d+)?)\s?([a-zA-Z%°]*)")
+_SCALES = {
+    "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "millions": 1e6,
+    "b": 1e9, "bn": 1e9, "billion": 1e9, "billions": 1e9, "t": 1e12, "trillion": 1e12,
+}  # fmt: skip
+_POWERS = (100.0, 1e3, 1e6, 1e9, 1e12)
+# Units that a claim may not change; each word maps to one that stands for all its spellings.
+_UNITS = {
+    word: words.split()[0]
+    for words in (
+        "% percent per cent pct percentage", "$ dollar dollars usd bucks", "€ euro euros eur", "£ pound pounds gbp",
+        "ms millisecond milliseconds", "s sec secs second seconds", "min mins minute minutes", "h hr hrs hour hours",
+        "day days", "week weeks", "month months", "year years", "decade decades", "century centuries",
+        "kb kilobyte kilobytes", "mb megabyte megabytes meg megs", "gb gigabyte gigabytes gig gigs",
+        "tb terabyte terabytes", "byte bytes", "bit bits", "km kilometer kilometers kilometre kilometres",
+        "mile miles", "kg kilogram kilograms kilo kilos",
+        "degree degrees °", "watt watts w", "kw kilowatt kilowatts", "gw gigawatt gigawatts",
+        "mhz megahertz", "ghz gigahertz",
+        "sat sats satoshi satoshis", "btc bitcoin bitcoins",
+    )
+    for word in words.split()
+}  # fmt: skip
+_WORD = re.compile(r"[^\W_]+(?:[.'’&+-][^\W_]+)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:…]\s+|[\"“(\[]\s*)$")
+# Capitalised words that are no names wherever they stand.
+_COMMON = frozenset("i i'm i've i'd i'll ok okay mr mrs ms dr prof".split())
+# Words that often begin a sentence; anything else there counts as a name when the talk never writes it small.
+_STARTERS = frozenset(
+    (
+        "a about according after again all also although among an and another any anyone anything are as at back "
+        "based be because before being besides better between both but by can concerning could currently despite "
+        "did do does don't due during each earlier either else even eventually every everyone everything fewer few "
+        "finally first for from further generally given had half has have having he hence her here hers high "
+        "higher his how however i if in including initially instead into is it it's its just last later least less "
+        "like likewise long low lower mainly many maybe might more moreover most mostly much must my neither never "
+        "nevertheless new next no nobody none nor not nothing now of often on once one only or other others "
+        "otherwise our out over overall part people perhaps please possibly rather recently regarding right same "
+        "second several she should similarly since so some someone something sometimes soon still such take than "
+        "thanks that that's the their them then there there's therefore these they they're third this those though "
+        "three through thus to today too two typically under unless unlike until up upon us use users using "
+        "usually very via was we we're well were what what's when whenever where whereas whether which while who "
+        "whoever whole whose why will with within without would yes yet you your "
+    ).split()
+)
+_COMMON_ENDINGS = (
+    "ing",
+    "tion",
+    "tions",
+    "sion",
+    "ment",
+    "ments",
+    "ness",
+    "ity",
+    "ities",
+    "ly",
+    "ers",
+    "ors",
+    "ance",
+    "ence",
+)
+# Soundex's classes of consonants that are easily confused, with the first letter treated like the others.
+_CONFUSED = {"1": "bfpvw", "2": "cgjkqsxz", "3": "dt", "4": "l", "5": "mn", "6": "r", "": "aeiouhy"}
+_SOUNDS = str.maketrans({letter: sound for sound, letters in _CONFUSED.items() for letter in letters})
+_ALIKE = 0.5
+_JOINED_WORDS = 3
+
+
+class Fact(NamedTuple):
+    """A checkable detail of a claim, as it is written there."""
+
+    kind: str  # "number" or "name"
+    text: str
+
+
+def missing_facts(
+    claim: str, text: str, *, known: Iterable[str] = (), small_words: Collection[str] = (), language: str = "en"
+) -> list[Fact]:
+    """Numbers (with their units) and names of `claim` that `text` does not hold, in order.
+
+    `known` are texts in which a name may stand as well (title, speakers); `small_words` are words that the talk writes
+    in lower case, hence no names at the start of a sentence either.
+    """
+    missing: list[Fact] = []
+    said, units = numbers(text, language)
+    for raw, values, unit in _numbers_of(claim, language):
+        if not values & said or (unit and unit not in units):
+            missing.append(Fact("number", raw))
+    spoken = _joined_words(text)
+    for context in known:
+        spoken |= _joined_words(context)
+    missing += [Fact("name", name) for name in names(claim, small_words) if not _is_spoken(name, spoken)]
+    return missing
+
+
+def numbers(text: str, language: str = "en") -> tuple[set[float], set[str]]:
+    """All values that a text may be said to state, and the units in it. Spelled-out numbers count."""
+    values: set[float] = set()
+    for _, found, _ in _numbers_of(text, language, threshold=0):
+        values |= found
+    units = {_UNITS[word] for word in re.findall(r"(?<!['’])\b[a-z]+|[%$€£°]", text.lower()) if word in _UNITS}
+    return values, units
+
+
+def names(text: str, small_words: Collection[str] = ()) -> list[str]:
+    """Words of a text that are names: capitals inside, letters with digits, or a capital within a sentence."""
+    found = []
+    for match in _WORD.finditer(text):
+        word = re.sub(r"['’]s$", "", match[0])
+        small = word.lower()
+        if len(word) < 2 or small in _COMMON or word[0].isdigit():
+            continue
+        inner = any(char.isupper() or char.isdigit() for char in word[1:])
+        starts = _is_common(small, small_words) and _SENTENCE_START.search(text[: match.start()])
+        if inner or (word[0].isupper() and not starts):
+            found.append(word)
+    return list(dict.fromkeys(found))
+
+
+def _is_common(small: str, small_words: Collection[str]) -> bool:
+    return small in _STARTERS or small in small_words or small.endswith(_COMMON_ENDINGS)
+
+
+def _numbers_of(text: str, language: str, threshold: float = 1) -> Iterator[tuple[str, set[float], str]]:
+    """Each number of a text: how it is written, the values it may mean, and its unit ("" for none)."""
+    spelled = _spelled(text, language, threshold)
+    matches = list(_NUMBER.finditer(spelled))
+    for index, match in enumerate(matches):
+        currency, whole, fraction, after = match.groups()
+        value = float(re.sub(r"[^\d]", "", whole) + fraction)
+        values = {value}
+        word = after.lower()
+        if word in _SCALES:
+            values.add(value * _SCALES[word])
+        follows = matches[index + 1] if index + 1 < len(matches) else None
+        if follows and not spelled[match.end() : follows.start()].strip():
+            values |= _together(value, float(re.sub(r"[^\d]", "", follows[2]) + follows[3]))
+        before = matches[index - 1] if index else None
+        if before and not spelled[before.end() : match.start()].strip():
+            values |= _together(float(re.sub(r"[^\d]", "", before[2]) + before[3]), value)
+        unit = _UNITS.get(currency) or (_UNITS.get(word, "") if word not in _SCALES else "")
+        yield match[0].strip(), values, unit
+
+
+def _together(first: float, second: float) -> set[float]:
+    """What two numbers in a row may mean as one: "1.5 billion", "nineteen ninety-five"."""
+    if second in _POWERS:
+        return {first * second}
+    if 10 <= first <= 21 and 0 < second < 100:
+        return {first * 100 + second}
+    return set()
+
+
+def _spelled(text: str, language: str, threshold: float) -> str:
+    digits: str = alpha2digit(text, language if language in _NUMBER_LANGUAGES else "en", threshold)
+    return re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", digits)
+
+
+def _joined_words(text: str) -> set[str]:
+    """Words of a text, and two or three neighbours written as one, in small letters and digits only."""
+    words = [compact for word in re.split(r"[\s/–—-]+", text) if (compact := _compact(word))]
+    return {
+        "".join(words[start : start + length])
+        for length in range(1, _JOINED_WORDS + 1)
+        for start in range(len(words) - length + 1)
+    }
+
+
+def _compact(word: str) -> str:
+    return "".join(char for char in re.sub(r"['’]s\b", "", word.lower()) if char.isalnum())
+
+
+def _is_spoken(name: str, spoken: Collection[str]) -> bool:
+    wanted = _compact(name)
+    forms = {wanted, wanted.removesuffix("s"), wanted + "s"}
+    return bool(forms & set(spoken)) or any(_sounds_alike(wanted, word) for word in spoken)
+
+
+def _sounds_alike(a: str, b: str) -> bool:
+    """True for words that speech recognition confuses: the same consonant sounds and half of the letters."""
+    if _sound(a) != _sound(b) or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
+        return False
+    return SequenceMatcher(None, a, b).ratio() >= _ALIKE
+
+
+def _sound(word: str) -> str:
+    return re.sub(r"(.)\1+", r"\1", re.sub(r"\d", "", word).translate(_SOUNDS))

@@ -1,0 +1,294 @@
+"""Messages -> a stream of text from any server that speaks the OpenAI API. The only file that knows openai.
+
+The request runs in a thread of its own, so that a stalled server holds up nobody: the stream yields an empty piece
+while nothing arrives, and closing it ends the request at once. What a server can't take (schema, seed, ...) is found
+out once and remembered. Messages of errors name the cause and never hold a key or what a server wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from openai.types.chat import ChatCompletionChunk
+
+from rag.errors import LLMError, StartError
+from rag.settings import Settings
+
+Message = dict[str, str]
+_OPENAI = "https://api.openai.com/v1"
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_HEARTBEAT_S = 0.2
+_TRIES = 3
+_FIRST_WAIT_S = 0.5
+# A server that asks to wait longer than this is treated as one that does not answer.
+_LONGEST_WAIT_S = 10.0
+_MAX_TOKENS = 700
+_SEED = 7
+_REFUSED_REQUEST = (400, 404, 415, 422, 501)
+
+
+class SchemaNotTaken(LLMError):
+    """The server takes no JSON schema; ask again without one."""
+
+
+class ContextTooLong(LLMError):
+    """The messages are longer than the model can read; ask again with fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A bit of the reply; empty while nothing arrives.
+
+    `cut` is True on the last piece of a reply that ended at the token limit; `usage` counts tokens and comes last.
+    """
+
+    text: str = ""
+    cut: bool = False
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+class LLM(Protocol):
+    """A language model that streams its reply."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as shown to the user."""
+        ...
+
+    @property
+    def takes_schema(self) -> bool:
+        """False once the server is known to refuse a JSON schema."""
+        ...
+
+    def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
+        """The reply, piece by piece, an empty one at least four times a second. Raises `LLMError`; closing stops it."""
+        ...
+
+
+class OpenAIChat:
+    """Chat completions of one model at one base address. Safe for several threads; `close` ends its own thread."""
+
+    def __init__(self, model: str, base_url: str = "", api_key: str = "", timeout_s: float = 120.0) -> None:
+        self.name = model
+        self._base_url = base_url or _OPENAI
+        self._timeout_s = timeout_s
+        host = urlsplit(self._base_url).hostname or ""
+        self._place = f"the language model {model} at {host}"
+        # Parameters that some servers refuse; each is dropped for good when this one does.
+        self._optional: dict[str, Any] = {
+            "temperature": 0,
+            "seed": _SEED,
+            "stream_options": {"include_usage": True},
+            "max_tokens": _MAX_TOKENS,
+        }
+        self.takes_schema = True
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="llm", daemon=True)
+        self._thread.start()
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key or "none",
+            base_url=self._base_url,
+            timeout=timeout_s,
+            max_retries=0,  # retries are ours: bounded by the time limit and ended by closing the stream
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=host not in _LOOPBACK),
+        )
+
+    def close(self) -> None:
+        """Release the connections and the thread."""
+        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result(timeout=5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+
+    def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
+        """See `LLM.stream`. The time limit covers the whole of it, retries and waits included."""
+        arrived: SimpleQueue[Delta | Exception | None] = SimpleQueue()
+        task = asyncio.run_coroutine_threadsafe(self._read(list(messages), schema, arrived), self._loop)
+        try:
+            while True:
+                try:
+                    item = arrived.get(timeout=_HEARTBEAT_S)
+                except Empty:
+                    yield Delta()
+                    continue
+                if item is None:
+                    return
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+        finally:
+            task.cancel()
+
+    async def _read(
+        self,
+        messages: list[Message],
+        schema: Mapping[str, Any] | None,
+        arrived: SimpleQueue[Delta | Exception | None],
+    ) -> None:
+        """Put the pieces of the reply into `arrived`, then None or the error that ended it."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                any_text = False
+                async for piece in _without_thinking(self._pieces(messages, schema)):
+                    any_text = any_text or bool(piece.text.strip())
+                    arrived.put(piece)
+            arrived.put(None if any_text else LLMError(f"{self._place} sent an empty answer"))
+        except TimeoutError:
+            arrived.put(LLMError(f"{self._place} did not finish within {self._timeout_s:g} s (RAG_LLM_TIMEOUT_S)"))
+        except Exception as error:  # handed over to the thread that reads, which raises it
+            arrived.put(error)
+
+    async def _pieces(self, messages: list[Message], schema: Mapping[str, Any] | None) -> AsyncIterator[Delta]:
+        response = await self._open(messages, schema)
+        usage: dict[str, int] = {}
+        cut = False
+        try:
+            async with response:
+                if "html" in response.response.headers.get("content-type", ""):
+                    raise LLMError(f"{self._place} sent a web page; does RAG_LLM_BASE_URL end in /v1?")
+                async for chunk in response:
+                    if chunk.usage:
+                        usage = {
+                            "prompt_tokens": chunk.usage.prompt_tokens,
+                            "completion_tokens": chunk.usage.completion_tokens,
+                        }
+                    for choice in (chunk.choices or [])[:1]:
+                        cut = cut or choice.finish_reason == "length"
+                        if choice.delta and choice.delta.content:
+                            yield Delta(choice.delta.content)
+        except ValueError:
+            raise LLMError(f"{self._place} sent something that is no valid JSON") from None
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
+            raise LLMError(f"{self._place} broke off its answer ({type(error).__name__})") from None
+        yield Delta(cut=cut, usage=usage)
+
+    async def _open(
+        self, messages: list[Message], schema: Mapping[str, Any] | None
+    ) -> openai.AsyncStream[ChatCompletionChunk]:
+        """The open response stream; tries again after errors that may pass, and without what the server refuses."""
+        failed = 0
+        while True:
+            request: dict[str, Any] = {"model": self.name, "messages": messages, "stream": True, **self._optional}
+            if schema:
+                request["response_format"] = _response_format(schema)
+            try:
+                stream: openai.AsyncStream[ChatCompletionChunk] = await self._client.chat.completions.create(**request)
+                return stream
+            except openai.APIStatusError as error:
+                if error.status_code in _REFUSED_REQUEST and self._adapts(error, schema):
+                    continue
+                failed += 1
+                wait_s = _wait_s(error, failed)
+                if failed == _TRIES or wait_s is None:
+                    raise LLMError(self._refusal(error)) from None
+            except openai.APIConnectionError:
+                failed += 1
+                wait_s = _FIRST_WAIT_S * failed
+                if failed == _TRIES:
+                    raise LLMError(f"{self._place} can't be reached: is it running? (RAG_LLM_BASE_URL)") from None
+            await asyncio.sleep(wait_s)
+
+    def _adapts(self, error: openai.APIStatusError, schema: Mapping[str, Any] | None) -> bool:
+        """True when the refused request can be sent again without the parameter that the server refused."""
+        said = f"{error.param or ''} {error.message}".lower()
+        if any(words in said for words in ("context length", "context_length", "context size", "context_size")):
+            raise ContextTooLong(f"{self._place} can't read that many words at once") from None
+        if schema and any(word in said for word in ("response_format", "schema", "grammar", "structured", "guided")):
+            self.takes_schema = False
+            raise SchemaNotTaken(f"{self._place} takes no JSON schema") from None
+        if "max_tokens" in said and self._optional.pop("max_tokens", None):
+            self._optional["max_completion_tokens"] = _MAX_TOKENS
+            return True
+        refused = [name for name in self._optional if name in said]
+        for name in refused:
+            del self._optional[name]
+        return bool(refused)
+
+    def _refusal(self, error: openai.APIStatusError) -> str:
+        status = error.status_code
+        causes = {
+            401: "refused the key (401): set RAG_LLM_API_KEY",
+            403: "refused access (403): check RAG_LLM_API_KEY and the model's name",
+            404: "was not found (404): check RAG_LLM and RAG_LLM_BASE_URL",
+            429: "takes no more requests for now (429)",
+        }
+        return f"{self._place} {causes.get(status, f'answered with an error ({status})')}"
+
+
+def load_llm(settings: Settings) -> OpenAIChat | None:
+    """The language model that the settings name, None when answers are to be quotes.
+
+    Raises `StartError` when OpenAI itself is meant and no key is set.
+    """
+    if not settings.uses_llm:
+        return None
+    key = settings.llm_api_key.get_secret_value()
+    if not settings.llm_base_url and not key:
+        raise StartError(
+            f"RAG_LLM is {settings.llm!r} but RAG_LLM_BASE_URL and RAG_LLM_API_KEY are not set; "
+            "set the address of a server, or a key for OpenAI, or RAG_LLM=off"
+        )
+    return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
+
+
+def _wait_s(error: openai.APIStatusError, failed: int) -> float | None:
+    """How long to wait before the next try, in seconds; None when trying again is of no use."""
+    if error.status_code not in (408, 409, 429) and error.status_code < 500:
+        return None
+    try:
+        wait_s = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return _FIRST_WAIT_S * failed
+    return wait_s if 0 <= wait_s <= _LONGEST_WAIT_S else None
+
+
+class _Thoughts:
+    """Takes `<think>…</think>` out of a text that arrives in pieces."""
+
+    _TAGS = ("<think>", "</think>")
+
+    def __init__(self) -> None:
+        self._pending = ""
+        self._inside = False
+
+    def feed(self, text: str) -> str:
+        """The words outside of thoughts that `text` decides."""
+        self._pending += text
+        out = ""
+        while True:
+            tag = self._TAGS[self._inside]
+            before, found, after = self._pending.partition(tag)
+            if not found:
+                break
+            out += "" if self._inside else before
+            self._pending, self._inside = after, not self._inside
+        held = next((n for n in range(len(tag) - 1, 0, -1) if self._pending.endswith(tag[:n])), 0)
+        ready, self._pending = self._pending[: len(self._pending) - held], self._pending[len(self._pending) - held :]
+        return out if self._inside else out + ready
+
+    def close(self) -> str:
+        """What was held back because it might have begun a tag."""
+        return "" if self._inside else self._pending
+
+
+async def _without_thinking(pieces: AsyncIterator[Delta]) -> AsyncIterator[Delta]:
+    thoughts = _Thoughts()
+    async for piece in pieces:
+        if piece.text:
+            if text := thoughts.feed(piece.text):
+                yield Delta(text)
+        else:
+            if text := thoughts.close():
+                yield Delta(text)
+            yield piece
