@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,11 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _never_fail(stream)
     try:
         if call.cues:
-            return _print_cues(call.cues, call.as_read)
+            status = _print_cues(call.cues, call.as_read)
+            sys.stdout.flush()
+            return status
         report = _check(call) if call.check else _ingest(call)
     except TalkciteError as error:
         print(f"ingest: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("ingest: stopped; what was stored until now is kept", file=sys.stderr)
         return 1

@@ -45,9 +45,9 @@ def parse_cue_text(raw: str) -> list[Part]:
         _append(parts[-1].lines, raw[position : tag.start()], at_ms)
         position = tag.end()
         name = tag[1]
-        if _TIMESTAMP.fullmatch(name):
+        if name[:1].isdecimal() and _TIMESTAMP.fullmatch(name):
             at_ms = clock_ms(name)
-        elif voice := _VOICE.fullmatch(name):
+        elif name.startswith("v") and (voice := _VOICE.fullmatch(name)):
             parts.append(Part(one_line(html.unescape(voice[1] or "")), [[]]))
         elif name.strip() == "/v":
             parts.append(Part("", [[]]))

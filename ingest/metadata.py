@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.text import clock_ms, one_line, seconds_ms
+from ingest.text import clock_ms, decode_references, one_line, seconds_ms
 from ingest.types import Meta
 from rag.types import Chapter
 
@@ -39,7 +39,7 @@ def meta_from_notes(notes: Iterable[list[str]]) -> tuple[Meta, bool]:
     for note in notes:
         for line in [note[0].removeprefix("NOTE"), *note[1:]]:
             key, colon, value = line.partition(":")
-            key, value = key.strip().lower(), _text(value)
+            key, value = key.strip().lower(), _text(decode_references(value))
             if not colon or not value:
                 continue
             if key == "chapter":

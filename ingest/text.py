@@ -29,7 +29,7 @@ _UNSPOKEN = _table()
 
 def printable(text: str) -> str:
     """The text without characters that could hide, reorder or break what is shown. Blanks stay as they are."""
-    return text.translate(_UNSPOKEN)
+    return text if text.isprintable() else text.translate(_UNSPOKEN)
 
 
 def one_line(text: str) -> str:

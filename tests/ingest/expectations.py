@@ -43,10 +43,10 @@ def check_captions(captions: list[Caption], expect: dict[str, Any], tolerance: d
         if cue.get("id") is not None:
             assert caption.id == cue["id"]
         assert caption.speaker == cue.get("speaker", "")
-        assert abs(caption.start_ms - cue["start"] * 1000) <= 1000 * tolerance.get("start", 0.0005), cue
+        assert abs(caption.start_ms - round(cue["start"] * 1000)) <= 1000 * tolerance.get("start", 0.0005), cue
         assert caption.end_ms >= caption.start_ms
         if cue["end"] is not None:
-            assert abs(caption.end_ms - cue["end"] * 1000) <= 1000 * tolerance.get("end", 0.0005), cue
+            assert abs(caption.end_ms - round(cue["end"] * 1000)) <= 1000 * tolerance.get("end", 0.0005), cue
         if "end_max" in expect:
             assert caption.end_ms <= expect["end_max"][position] * 1000
     if "words" in expect:
