@@ -24,9 +24,10 @@ export function createConversation(list, { ask, stop, onPlay, onFocus, onEdit, o
   // Runs are told apart over reloads too: a late snapshot of an earlier page must not land in a new answer.
   let run = Date.now();
 
-  function start(question, filters, { history = pastTurns(), replace = null } = {}) {
+  function start(question, filters, { history = null, replace = null } = {}) {
     if (running) return;
     if (replace) dropFrom(replace);
+    const past = history ?? pastTurns();
     const turn = { question, filters, view: EMPTY, run: ++run };
     turns.push(turn);
     list.append(draw(turn));
@@ -34,7 +35,7 @@ export function createConversation(list, { ask, stop, onPlay, onFocus, onEdit, o
     onRunning(true);
     onFocus(turn);
     turn.element.scrollIntoView({ block: "start" });
-    ask({ run: turn.run, question, ...filters, history });
+    ask({ run: turn.run, question, ...filters, history: past });
   }
 
   /** A snapshot from the server; those of a run that is over are ignored. */
@@ -119,7 +120,7 @@ export function createConversation(list, { ask, stop, onPlay, onFocus, onEdit, o
 
   function actions(turn) {
     const { view } = turn;
-    const buttons = [action("Retry", () => start(turn.question, turn.filters, { history: pastTurns(turn), replace: turn }))];
+    const buttons = [action("Retry", () => start(turn.question, turn.filters, { replace: turn }))];
     buttons.push(action("Edit", () => !running && onEdit(turn)));
     if (view.markdown) buttons.push(copying("Copy as Markdown", () => view.markdown));
     const first = view.citations[0];
@@ -145,10 +146,9 @@ export function createConversation(list, { ask, stop, onPlay, onFocus, onEdit, o
     keep();
   }
 
-  /** The finished turns before `until`, as the server takes them. */
-  function pastTurns(until = null) {
-    const before = until ? turns.slice(0, turns.indexOf(until)) : turns;
-    return before
+  /** The finished turns, as the server takes them. */
+  function pastTurns() {
+    return turns
       .filter(({ view }) => view.done)
       .slice(-TURNS_SENT)
       .map(({ question, view }) => ({ question, answer: plain(view).slice(0, 8000) }));

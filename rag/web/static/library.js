@@ -110,7 +110,7 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
         ...options.map(([value, { n, text }]) => h("option", { value, text: facet.name === "talk" ? text : `${text} (${n})` })),
       );
       select.value = counts.has(chosen) ? chosen : "";
-      select.hidden = options.length < 2 && !select.value;
+      select.hidden = new Set(talks.flatMap(facet.of).filter(Boolean)).size < 2;
       select.classList.toggle("set", select.value !== "");
     }
   }
