@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from ingest.sentences import has_punctuation
+from ingest.sentences import has_punctuation, is_own_cutting
 from ingest.types import Caption, Problem, Reading
 from rag.types import Talk
 
@@ -40,7 +40,8 @@ def warnings_for(reading: Reading, talk: Talk, duration_ms: int, model_languages
     if late:
         found.append(Problem(0, f"{late:,} captions start past the end of the recording ({duration_ms // 1000} s)"))
     if sum(len(caption.text.split()) for caption in captions) >= _ENOUGH_WORDS and not has_punctuation(captions):
-        found.append(Problem(0, "no punctuation: sentences were cut at pauses and by length"))
+        how = "kept as they are" if is_own_cutting(reading) else "cut at pauses and by length"
+        found.append(Problem(0, f"no punctuation; cues were {how}"))
     long = [cue.id for cue in talk.cues if len(cue.text) > _LONG_CUE]
     if long:
         found.append(Problem(0, f"{len(long):,} cues of more than {_LONG_CUE:,} characters, the first is {long[0]}"))

@@ -38,6 +38,11 @@ class Part(NamedTuple):
 
 def parse_cue_text(raw: str) -> list[Part]:
     """The parts of a cue's text, one for each voice, in order; none for a cue without any visible character."""
+    if "<" not in raw:
+        lines: list[Line] = [[]]
+        _append(lines, raw, None)
+        spoken = [line for line in lines if line_text(line)]
+        return [Part("", spoken)] if spoken else []
     parts = [Part("", [[]])]
     at_ms: int | None = None
     position = 0
@@ -52,8 +57,8 @@ def parse_cue_text(raw: str) -> list[Part]:
         elif name.strip() == "/v":
             parts.append(Part("", [[]]))
     _append(parts[-1].lines, raw[position:], at_ms)
-    spoken = [Part(part.speaker, [line for line in part.lines if line_text(line)]) for part in parts]
-    return [part for part in spoken if part.lines]
+    with_words = [Part(part.speaker, [line for line in part.lines if line_text(line)]) for part in parts]
+    return [part for part in with_words if part.lines]
 
 
 def _append(lines: list[Line], raw: str, at_ms: int | None) -> None:

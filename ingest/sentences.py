@@ -30,8 +30,9 @@ _LINE_BONUS_MS = 200
 _MS_PER_CHARACTER = 80
 _WORDS_PER_END = 50  # fewer sentence ends than one in so many words: the text has no punctuation
 
-_SENTENCE_END = re.compile(r"[.!?…。！？]['\"’”)\]»]*$")
-_STOPS_WITHOUT_BLANK = ("。", "！", "？", "｡", "।", "؟")
+_STOPS = (".", "!", "?", "…", "。", "！", "？", "｡", "।", "؟")
+_CLOSING = "'\"’”)]»"
+_STOPS_WITHOUT_BLANK = ("。", "！", "？", "｡")
 _LABEL = re.compile(r"\[(?!inaudible|unclear|indistinct|unintelligible)[^\W\d_][^\[\]]{0,38}\]", re.IGNORECASE)
 _KEPT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
@@ -69,7 +70,7 @@ def has_punctuation(captions: Sequence[Caption]) -> bool:
     for caption in captions:
         for word in caption.text.split():
             words += 1
-            ends += bool(_SENTENCE_END.search(word))
+            ends += word.rstrip(_CLOSING).endswith(_STOPS)
     return ends * _WORDS_PER_END >= words
 
 
@@ -207,7 +208,7 @@ def _is_label(words: Sequence[_Word]) -> bool:
 def _sentences(run: list[_Word], language: str, punctuated: bool) -> Iterator[list[_Word]]:
     for sentence in _at_sentence_ends(run, language):
         for part in _parts(sentence):
-            is_closed = bool(_SENTENCE_END.search(part[-1].text))
+            is_closed = part[-1].text.rstrip(_CLOSING).endswith(_STOPS)
             if punctuated and is_closed:
                 yield from _cut(part, MAX_WORDS * _LONG_SENTENCE, MAX_MS * _LONG_SENTENCE)
             else:

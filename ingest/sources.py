@@ -79,7 +79,7 @@ def same_talk_groups(sources: Sequence[Source], lang: str) -> list[list[Source]]
 def _preference(name: str, lang: str) -> tuple[int, int, str]:
     language = meta_from_name(name).language.lower()
     wanted = lang.lower()
-    by_language = 0 if language == wanted else 1 if not language or language.startswith(wanted) else 2
+    by_language = 0 if language in ("", wanted) else 1 if language.startswith(wanted) else 2
     plain = name.lower().removesuffix(".gz")
     by_format = next((n for n, ending in enumerate(_BEST_FIRST) if plain.endswith(ending)), len(_BEST_FIRST))
     return by_language, by_format, name

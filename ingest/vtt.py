@@ -38,7 +38,24 @@ class _Block:
     @property
     def timing(self) -> int | None:
         """Which of the first two lines holds an arrow, None when neither does."""
-        return next((n for n, line in enumerate(self.lines[:2]) if "-->" in line), None)
+        if "-->" in self.lines[0]:
+            return 0
+        return 1 if len(self.lines) > 1 and "-->" in self.lines[1] else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A block that reads like a cue: `timing` is the index of its timing line, `start` and `end` the times in it."""
+
+    block: _Block
+    timing: int
+    start: str
+    end: str
+
+    @property
+    def line(self) -> int:
+        """The number of the timing line."""
+        return self.block.line + self.timing
 
 
 def has_signature(text: str) -> bool:
@@ -54,25 +71,31 @@ def read(text: str) -> Reading:
     header, *blocks = _blocks(lines)
     problems: list[Problem] = []
     dropped_ids: list[str] = []
-    candidates: list[_Block] = []
+    candidates: list[_Candidate] = []
     notes: list[list[str]] = []
     for block in blocks:
-        if block.timing is not None and _TIMING.match(block.lines[block.timing]):
-            candidates.append(block)
+        timing = block.timing
+        times = _TIMING.match(block.lines[timing]) if timing is not None else None
+        if timing is not None and times is not None:
+            candidates.append(_Candidate(block, timing, times[1], times[2]))
             continue
         if _is_note(block):
             notes.extend([] if candidates else [block.lines])  # what stands before the first cue is about the file
         elif lost := _account(block):
             problems.append(lost)
-            dropped_ids.extend(block.lines[:1] if block.timing == 1 else ())
+            dropped_ids.extend(block.lines[:1] if timing == 1 else ())
         _silence(lines, block)
     shown = []
-    for block, caption in _match(candidates, WebVTT.from_buffer(lines).captions):
-        if caption is None:
-            problems.append(_bad_timestamp(block))
-            dropped_ids.extend(block.lines[: block.timing])
+    captions_left = iter(WebVTT.from_buffer(lines).captions)
+    caption = next(captions_left, None)
+    for candidate in candidates:
+        item = _shown(candidate, caption, problems)
+        if item is None:
+            problems.append(_bad_timestamp(candidate.block))
+            dropped_ids.extend(candidate.block.lines[: candidate.timing])
         else:
-            shown.append(_shown(block, caption, problems))
+            shown.append(item)
+            caption = next(captions_left, None)
     dropped_ids.extend(item.id for item in shown if item.id and not item.parts)
     captions, repeats = to_captions(shown)
     meta, keeps_cutting = meta_from_notes(notes)
@@ -140,38 +163,21 @@ def _silence(lines: list[str], block: _Block) -> None:
     lines[block.line - 1 : block.line - 1 + len(block.lines)] = [""] * len(block.lines)
 
 
-def _match(
-    candidates: Sequence[_Block], captions: Sequence[ParsedCaption]
-) -> Iterator[tuple[_Block, ParsedCaption | None]]:
-    """Each block with the cue that webvtt-py made of it, None where it made none."""
-    remaining = iter(captions)
-    caption = next(remaining, None)
-    for block in candidates:
-        timing = block.timing or 0
-        start = _TIMING.match(block.lines[timing])
-        if (
-            caption is not None
-            and start is not None
-            and caption.lines == block.lines[timing + 1 :]
-            and clock_ms(caption.start) == clock_ms(start[1])
-        ):
-            yield block, caption
-            caption = next(remaining, None)
-        else:
-            yield block, None
-
-
-def _shown(block: _Block, caption: ParsedCaption, problems: list[Problem]) -> Shown:
-    line = block.line + (block.timing or 0)
-    start_ms, end_ms = clock_ms(caption.start) or 0, clock_ms(caption.end) or 0
-    written = _TIMING.match(block.lines[block.timing or 0])
-    for time in written.groups() if written else ():
+def _shown(candidate: _Candidate, caption: ParsedCaption | None, problems: list[Problem]) -> Shown | None:
+    """What webvtt-py's next cue shows; None when that is not the candidate's, because it was left out."""
+    start_ms, end_ms = clock_ms(candidate.start), clock_ms(candidate.end)
+    payload = candidate.block.lines[candidate.timing + 1 :]
+    if caption is None or start_ms is None or end_ms is None or caption.lines != payload:
+        return None
+    for time in (candidate.start, candidate.end):
         if not _STRICT_TIME.fullmatch(time):
-            problems.append(Problem(line, f'timestamp "{time}" lacks digits, read as {clock_ms(time)} ms'))
+            problems.append(Problem(candidate.line, f'timestamp "{time}" lacks digits, read as {clock_ms(time)} ms'))
     if end_ms < start_ms:
-        problems.append(Problem(line, f"end before start ({caption.start} --> {caption.end}); the start is kept"))
+        what = f"end before start ({candidate.start} --> {candidate.end}); the start is kept"
+        problems.append(Problem(candidate.line, what))
         end_ms = start_ms
-    return Shown(caption.identifier or None, start_ms, end_ms, parse_cue_text("\n".join(caption.lines)), line)
+    parts = parse_cue_text("\n".join(caption.lines))
+    return Shown(caption.identifier or None, start_ms, end_ms, parts, candidate.line)
 
 
 def _header_meta(header: _Block) -> Meta:
