@@ -38,9 +38,9 @@ def problem_of(library: Library, name: str) -> str:
         ids = list(record_ids(stored))
         if not ids:
             continue
-        kept = store.vectors_of([ids[0], ids[-1]])
-        for key, row in ((ids[0], vectors.passages[0]), (ids[-1], vectors.passages[-1])):
-            if key not in kept or np.abs(kept[key] - row).max() > _TOLERANCE:
+        for row, key in {0: ids[0], len(ids) - 1: ids[-1]}.items():
+            kept = store.vector_of(key)
+            if kept is None or np.abs(kept - vectors.passages[row]).max() > _TOLERANCE:
                 return f"{key}: its vector in Chroma is not the library's"
         best = store.nearest(np.asarray(vectors.passages[0]), 1)
         if not best or best[0].score < 0.999:

@@ -80,7 +80,9 @@ class SentenceTransformerEmbedder:
         # Imported here and not above: it costs seconds, which commands that embed nothing must not pay.
         import torch
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()  # loading takes a second; a bar on stderr would only be noise
         self.name = name
         device = "cuda" if torch.cuda.is_available() else "cpu"
         options: dict[str, Any] = {}

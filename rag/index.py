@@ -86,7 +86,7 @@ class Writer:
 
     def put(self, talk: Talk) -> Outcome:
         """Store or replace a talk as a whole; the model runs only when its words are new."""
-        old = self.library.record(talk.id)
+        old = self.library.sound_record(talk.id)
         if old is not None and old.digest == content_digest(talk) and self._has_vectors(old):
             return "unchanged"
         new = StoredTalk(talk, content_digest(talk), text_digest(talk))

@@ -71,7 +71,7 @@ class LexicalStore:
 
     def delete(self, talk_id: str) -> None:
         """Remove all passages of a talk. Call `commit` to make it visible."""
-        self._writing().delete_documents("talk_id", talk_id)
+        self._writing().delete_documents_by_term("talk_id", talk_id)
 
     def commit(self) -> None:
         """Make all changes durable and visible, and give up the writer."""

@@ -62,7 +62,7 @@ class Library:
         """The stored talk. Raises `UsageError` when there is none of that id."""
         stored = self.record(talk_id)
         if stored is None:
-            raise UsageError(f"talk {talk_id!r}: not in {self.home}; 'python -m rag talks' lists the ids")
+            raise self._unknown(talk_id)
         return stored.talk
 
     def record(self, talk_id: str) -> StoredTalk | None:
@@ -71,11 +71,18 @@ class Library:
             return None
         return _read(self._talks / f"{talk_id}.json")
 
+    def sound_record(self, talk_id: str) -> StoredTalk | None:
+        """Like `record`, but a damaged file counts as no talk: what a writer needs that is about to replace it."""
+        try:
+            return self.record(talk_id)
+        except StoreError:
+            return None
+
     def version(self, talk_id: str, digest: str) -> StoredTalk | None:
         """The talk exactly as it was when its digest was `digest`; None when that version is gone."""
         # A writer moves the old version aside before it puts the new one in place, so one of two looks finds it.
         for _ in range(2):
-            stored = self.record(talk_id)
+            stored = self.sound_record(talk_id)
             if stored is not None and stored.digest == digest:
                 return stored
             old = _read(self._superseded / f"{talk_id}.{digest}.json")
@@ -115,7 +122,8 @@ class Library:
 
     def remove(self, talk_id: str) -> None:
         """Forget a talk. Raises `UsageError` when there is none of that id."""
-        self.get(talk_id)
+        if not is_safe_id(talk_id) or not (self._talks / f"{talk_id}.json").exists():
+            raise self._unknown(talk_id)
         self._keep_old(talk_id)
         (self._talks / f"{talk_id}.json").unlink()
         sync_folder(self._talks)
@@ -132,7 +140,7 @@ class Library:
         """
         kept = set(in_use)
         for talk_id in self.ids():
-            stored = self.record(talk_id)
+            stored = self.sound_record(talk_id)
             if stored is not None:
                 kept.add((talk_id, stored.text_digest))
         for path in [*self._superseded.glob("*.json"), *self._vectors.glob("*/*.npy")]:
@@ -140,9 +148,12 @@ class Library:
             if (talk_id, digest) not in kept:
                 path.unlink(missing_ok=True)
 
+    def _unknown(self, talk_id: str) -> UsageError:
+        return UsageError(f"talk {talk_id!r}: not in {self.home}; 'python -m rag talks' lists the ids")
+
     def _keep_old(self, talk_id: str) -> None:
         """Move aside a copy of the stored version, for readers whose index still points at it."""
-        old = self.record(talk_id)
+        old = self.sound_record(talk_id)
         if old is None:
             return
         content = (self._talks / f"{talk_id}.json").read_bytes()

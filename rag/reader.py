@@ -6,6 +6,7 @@ background; then the handle is swapped, and the old one is closed once its last 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from rag.manifest import Manifest, TalkInfo, current_name, index_folder, read_ma
 from rag.types import Window
 from rag.vectors import ChromaFolder
 from rag.windows import passages
+
+_log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 1.0
 _TALKS_IN_MEMORY = 512
@@ -66,7 +69,7 @@ class IndexReader:
         self._home = home
         self._lock = threading.Lock()
         self._looked_at = 0.0
-        self._opening = False
+        self._opening = threading.Lock()  # held by the one thread that opens a generation
         self._generation: Generation | None = None
 
     @contextmanager
@@ -93,36 +96,33 @@ class IndexReader:
 
     def _follow(self) -> None:
         """Notice a new generation: the first is opened here and now, later ones in the background."""
-        with self._lock:
-            if self._generation is not None and time.monotonic() - self._looked_at < _LOOK_EVERY_S:
-                return
-            self._looked_at = time.monotonic()
-            name = current_name(self._home)
-            if not name or self._opening or (self._generation is not None and self._generation.name == name):
-                return
-            self._opening = True
-            first = self._generation is None
-        if first:
-            self._open(name)
+        if self._generation is None:
+            with self._opening:  # whoever comes first opens it, the others wait for that
+                if self._generation is None and (name := current_name(self._home)):
+                    self._open(name)
+            return
+        if time.monotonic() - self._looked_at < _LOOK_EVERY_S or not self._opening.acquire(blocking=False):
+            return
+        self._looked_at = time.monotonic()
+        name = current_name(self._home)
+        if name and name != self._generation.name:
+            threading.Thread(target=self._open_next, args=(name,), name="open-index", daemon=True).start()
         else:
-            threading.Thread(target=self._open_or_keep, args=(name,), name="open-index", daemon=True).start()
+            self._opening.release()
 
     def _open(self, name: str) -> None:
-        try:
-            manifest = read_manifest(index_folder(self._home) / name)
-            if manifest is None:
-                raise StoreError(f"{index_folder(self._home) / name}: damaged; 'python -m rag doctor --repair'")
-            self._swap(Generation(self._library, name, manifest))
-        finally:
-            with self._lock:
-                self._opening = False
+        manifest = read_manifest(index_folder(self._home) / name)
+        if manifest is None:
+            raise StoreError(f"{index_folder(self._home) / name}: damaged; 'python -m rag doctor --repair'")
+        self._swap(Generation(self._library, name, manifest))
 
-    def _open_or_keep(self, name: str) -> None:
+    def _open_next(self, name: str) -> None:
         try:
             self._open(name)
-        except StoreError:
-            # The old generation goes on serving; the next look tries again.
-            return
+        except StoreError as error:
+            _log.warning("the old index goes on serving: %s", error)  # the next look tries again
+        finally:
+            self._opening.release()
 
     def _swap(self, new: Generation | None) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ that any Chroma client can make use of the store; talk id, cues, times and speak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,10 +112,10 @@ class ChromaFolder:
         """See `VectorStore`."""
         return int(self._collection.count())
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """The stored vectors of these records, for checking what was written."""
-        reply = self._collection.get(ids=list(ids), include=["embeddings"])
-        return {key: np.asarray(row, np.float32) for key, row in zip(reply["ids"], reply["embeddings"], strict=True)}
+    def vector_of(self, key: str) -> Vectors | None:
+        """The stored vector of one record, for checking what was written; None when there is none."""
+        reply = self._collection.get(ids=[key], include=["embeddings"])
+        return np.asarray(reply["embeddings"][0], np.float32) if reply["ids"] else None
 
     def close(self) -> None:
         """See `VectorStore`."""

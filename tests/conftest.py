@@ -1,5 +1,7 @@
 """Where test material lies, and what every test may use."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 
@@ -15,3 +17,13 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"test material not found at {SHARED} (set TALKCITE_SHARED)")
     return SHARED
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With TALKCITE_NO_SKIP set (as in CI) a skipped test is a failed one: nothing goes untested unnoticed."""
+    report = yield
+    if report.skipped and os.environ.get("TALKCITE_NO_SKIP") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and TALKCITE_NO_SKIP is set: {report.longrepr}"
+    return report

@@ -1,0 +1,48 @@
+# Two commands matter: `make run` starts the page, `make test` runs every test. Both install what they need into .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export RAG_HOME ?= data
+
+.PHONY: run test check format install pins clean
+
+run: .venv/installed
+	@test -e "$(RAG_HOME)/index/CURRENT" || $(BIN)/python -m ingest eval/data/talks
+	@$(BIN)/python app.py $(ARGS)
+
+test: .venv/installed-dev
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/installed-dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -m "not browser and not llm and not slow" $(ARGS)
+
+format: .venv/installed-dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+install: .venv/installed
+
+# Refresh the pins: newest versions that work together, except torch, whose CPU build is chosen by hand.
+pins:
+	rm -rf .venv-pins
+	$(PYTHON) -m venv .venv-pins
+	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,local,youtube]'
+	{ sed '/^# ---/q' constraints.txt; .venv-pins/bin/pip freeze --exclude talkcite | sed 's/+cpu//'; } > constraints.new
+	mv constraints.new constraints.txt
+	rm -rf .venv-pins
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/installed: pyproject.toml constraints.txt
+	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	@$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

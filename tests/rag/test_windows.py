@@ -1,0 +1,43 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.windows import WINDOW_CUES, passages, sentences
+from tests.rag.talks import numbered_talk, talk_of
+
+
+def test_a_talk_of_ten_cues_has_two_passages() -> None:
+    spans = [(window.first, window.last) for window in passages(numbered_talk(10))]
+    assert spans == [(0, 7), (3, 9)]
+
+
+def test_short_talks() -> None:
+    assert passages(talk_of()) == []
+    assert [(w.first, w.last, w.text) for w in passages(talk_of("One."))] == [(0, 0, "One.")]
+    assert [(w.first, w.last) for w in passages(numbered_talk(8))] == [(0, 7)]
+
+
+def test_sound_labels_are_not_searched() -> None:
+    (window,) = passages(talk_of("[music]", "Hello.", "(applause) [laughter]", "♪ la la ♪"))
+    assert window.text == "Hello."
+    assert passages(talk_of("[music]", "[applause]")) == []
+
+
+def test_text_in_brackets_that_is_spoken_is_searched() -> None:
+    (window,) = passages(talk_of("[music] Hello [sic] there."))
+    assert window.text == "[music] Hello [sic] there."
+
+
+def test_sentences_keep_step_with_the_cues() -> None:
+    assert [(w.first, w.last, w.text) for w in sentences(talk_of("One.", "[music]"))] == [
+        (0, 0, "One."),
+        (1, 1, "[music]"),
+    ]
+
+
+@given(st.integers(1, 60))
+def test_passages_cover_every_cue_and_never_exceed_their_size(count: int) -> None:
+    windows = passages(numbered_talk(count))
+    covered = {position for w in windows for position in range(w.first, w.last + 1)}
+    assert covered == set(range(count))
+    assert all(w.last - w.first < WINDOW_CUES for w in windows)
+    assert all(f"word{w.first + 1} " in w.text and f"word{w.last + 1} " in w.text for w in windows)
