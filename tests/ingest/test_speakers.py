@@ -1,0 +1,48 @@
+from ingest.speakers import with_prefixed_speakers
+from ingest.types import Caption, WordTime
+
+
+def spoken(*texts: str) -> list[tuple[str, str]]:
+    captions = [Caption(None, n, n + 1, text) for n, text in enumerate(texts)]
+    return [(caption.speaker, caption.text) for caption in with_prefixed_speakers(captions)]
+
+
+def test_names_in_front_of_most_captions() -> None:
+    assert spoken("Ada Q: Hi: there.", "kwame (he/him): Yes.", "Ada Q: One rule: be kind.", "See https://x.org/a") == [
+        ("Ada Q", "Hi: there."),
+        ("kwame (he/him)", "Yes."),
+        ("Ada Q", "One rule: be kind."),
+        ("", "See https://x.org/a"),
+    ]
+
+
+def test_names_with_abbreviations_and_other_scripts() -> None:
+    assert spoken("Raj P. (Contoso): a", "Łukasz: b", "Łukasz: c") == [
+        ("Raj P. (Contoso)", "a"),
+        ("Łukasz", "b"),
+        ("Łukasz", "c"),
+    ]
+
+
+def test_what_is_no_name_stays_in_the_text() -> None:
+    for texts in (
+        ("One rule: be kind.", "Be here.", "Assistant: cite it."),  # too few
+        ("Note: a", "Warning: b"),  # labels that never come back
+        ("I said. Then: no", "I said. Then: no"),  # a sentence
+        ("a b c d e f g: x", "a b c d e f g: x"),  # too many words
+        ("10: x", "10: x"),
+    ):
+        assert spoken(*texts) == [("", text) for text in texts]
+
+
+def test_voice_tags_rule_out_prefixes() -> None:
+    captions = [Caption(None, 0, 1, "Bo: a", "Ada"), Caption(None, 1, 2, "Bo: b")]
+    assert with_prefixed_speakers(captions) == tuple(captions)
+
+
+def test_word_times_follow_the_words() -> None:
+    times = (WordTime(0, 1), WordTime(1, 2), WordTime(2, 3))
+    [first, _] = with_prefixed_speakers(
+        [Caption(None, 0, 3, "Ada Q: hi", words=times), Caption(None, 3, 4, "Ada Q: yo")]
+    )
+    assert (first.text, first.words) == ("hi", (WordTime(2, 3),))
