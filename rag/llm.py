@@ -253,7 +253,7 @@ def _wait_s(error: openai.APIStatusError, failed: int) -> float | None:
     return wait_s if 0 <= wait_s <= _LONGEST_WAIT_S else None
 
 
-class _Thoughts:
+class Thoughts:
     """Takes `<think>…</think>` out of a text that arrives in pieces."""
 
     _TAGS = ("<think>", "</think>")
@@ -283,7 +283,7 @@ class _Thoughts:
 
 
 async def _without_thinking(pieces: AsyncIterator[Delta]) -> AsyncIterator[Delta]:
-    thoughts = _Thoughts()
+    thoughts = Thoughts()
     async for piece in pieces:
         if piece.text:
             if text := thoughts.feed(piece.text):
