@@ -1,0 +1,157 @@
+"""Retrieval over a real index with words as vectors: what is found can be worked out by hand."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.engine import Engine
+from rag.errors import StoreError, UsageError
+from rag.index import writing
+from rag.retrieve import fuse
+from rag.settings import load_settings
+from rag.types import Cue, Filters, Talk
+from rag.vectors import Found
+from tests.fakes import WordEmbedder
+from tests.rag.talks import numbered_talk, talk_of
+
+ANN = talk_of(
+    "[music]", "Welcome everybody to the afternoon.", "We ran the scheduler on eight cards.", "Then the queue grew.",
+    "Preemption evicts the longest sequence first.", "That surprised our users.", "Questions come later.",
+    "Thank you very much.", "Let us go on.", "Quantisation halves the memory.", "It costs little quality.", "Bye.",
+    talk_id="ann", title="Serving on a budget", speaker="Ann", event="Harbour", date="2023-11-09", speakers=("Ann",),
+)  # fmt: skip
+DUO = Talk(
+    "duo", "Grading retrieval",
+    tuple(Cue(f"s{n}", n * 1000, n * 1000 + 900, text, who) for n, (who, text) in enumerate([
+        ("Bob", "What does recall measure?"), ("Cleo", "Recall measures the share of relevant passages found."),
+        ("Bob", "And preemption?"), ("Cleo", "Preemption is no retrieval metric."),
+    ])),
+    speakers=("Bob", "Cleo"), event="Findable", date="2024",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    home = tmp_path_factory.mktemp("home")
+    with writing(home, WordEmbedder()) as writer:
+        for talk in (ANN, DUO, numbered_talk(100, "long")):
+            writer.put(talk)
+    with Engine(load_settings(home=home), embedder=WordEmbedder()) as engine:
+        yield engine
+
+
+def found(engine: Engine, query: str, k: int = 5, **filters: str) -> list[tuple[str, str, str]]:
+    return [(h.talk.id, h.cues[0].id, h.cues[-1].id) for h in engine.search(query, k, Filters(**filters))]
+
+
+def test_the_hit_is_the_sentence_that_answers(engine: Engine) -> None:
+    assert found(engine, "which sequence does preemption evict first?")[0] == ("ann", "s5", "s5")
+    assert found(engine, "word57")[0] == ("long", "s57", "s57")
+
+
+def test_stems_match(engine: Engine) -> None:
+    assert found(engine, "scheduling on a card")[0] == ("ann", "s3", "s3")
+
+
+def test_hits_do_not_overlap_and_hold_at_most_eight_cues(engine: Engine) -> None:
+    hits = engine.search("sentence about caching", 10, Filters(talk="long"))
+    positions = [p for hit in hits for p in range(hit.first, hit.last + 1)]
+    assert len(hits) == 10
+    assert len(positions) == len(set(positions))
+    assert all(len(hit.cues) <= 8 for hit in hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("filters", "talks"),
+    [
+        ({"talk": "duo"}, {"duo"}),
+        ({"speaker": "cleo"}, {"duo"}),
+        ({"event": "Harbour"}, {"ann"}),
+        ({"year": "2024"}, {"duo"}),
+        ({"year": "2024", "speaker": "Bob"}, {"duo"}),
+    ],
+)
+def test_filters_restrict_both_arms(engine: Engine, filters: dict[str, str], talks: set[str]) -> None:
+    assert {talk for talk, _, _ in found(engine, "preemption", **filters)} == talks
+
+
+def test_a_speaker_filter_lands_on_that_speaker(engine: Engine) -> None:
+    assert found(engine, "preemption", speaker="Bob")[0] == ("duo", "s2", "s2")
+    assert found(engine, "preemption", speaker="Cleo")[0] == ("duo", "s3", "s3")
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"talk": "nope"}, "talk 'nope': not in the library; 'python -m rag talks' lists the ids"),
+        ({"year": "2024", "speaker": "Ann"}, "no talk matches speaker 'Ann', year '2024'"),
+    ],
+)
+def test_a_filter_that_leaves_nothing_says_so(engine: Engine, filters: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        engine.search("preemption", 5, Filters(**filters))
+
+
+def test_an_empty_library_says_what_to_do(tmp_path: Path) -> None:
+    with Engine(load_settings(home=tmp_path), embedder=WordEmbedder()) as engine:
+        with pytest.raises(StoreError, match="no talks yet; add some with 'python -m ingest PATH'"):
+            engine.search("anything")
+
+
+@pytest.mark.parametrize(
+    "query", ["", "   ", "?!", "the of and", "title:x AND (", "'; DROP TABLE talks", "\0", "𝔘" * 500]
+)
+def test_any_text_is_a_query(engine: Engine, query: str) -> None:
+    assert len(engine.search(query, 3)) == 3
+
+
+@given(st.text(max_size=80))
+def test_no_query_raises(engine: Engine, query: str) -> None:
+    assert len(engine.search(query, 2)) == 2
+
+
+def test_confidence_is_higher_when_the_talks_answer(engine: Engine) -> None:
+    def confidence(question: str) -> float:
+        *_, answer = engine.ask(question)
+        return answer.confidence
+
+    answered, absent = (
+        confidence("which sequence does preemption evict first?"),
+        confidence("favourite colour of giraffes"),
+    )
+    assert 0 <= absent < 0.5 < answered <= 1
+
+
+def test_talks_are_listed_with_their_metadata(engine: Engine) -> None:
+    first, second, third = engine.talks()
+    assert [first.id, second.id, third.id] == ["long", "duo", "ann"]
+    assert (third.speakers, third.event, third.year, third.cues, third.duration_ms) == (
+        ("Ann",),
+        "Harbour",
+        "2023",
+        12,
+        24_000,
+    )
+    assert engine.talk("ann") == ANN
+
+
+def test_fusion_rewards_agreement() -> None:
+    dense = [Found("a", 0, 7, 0.9), Found("b", 0, 7, 0.8)]
+    words = [Found("c", 0, 7, 12.0), Found("b", 0, 7, 11.0)]
+    assert [(f.talk_id, round(f.score, 5)) for f in fuse(dense, words)] == [
+        ("b", 0.03226),
+        ("a", 0.01639),
+        ("c", 0.01639),
+    ]
+    assert fuse([], []) == []
+
+
+def test_same_cue_ids_in_two_talks_are_not_mixed_up(engine: Engine) -> None:
+    (hit,) = engine.search("recall measures the share of relevant passages", 1)
+    assert hit.talk == replace(DUO)
+    assert hit.cues[-1].text == "Recall measures the share of relevant passages found."
