@@ -58,6 +58,23 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--limit", type=_positive, help="ask at most this many questions, drawn with --seed")
     run.add_argument("--unchecked", action="store_true", help='also ask drafts marked "checked": false')
     run.add_argument("--json", action="store_true", help="print scores.json instead of a table")
+
+    compare = commands_of.add_parser("compare", help="two or more runs side by side; the first is the one to beat")
+    compare.set_defaults(command=commands.compare)
+    compare.add_argument("runs", type=Path, nargs="+", metavar="OUT", help="OUT folders of finished runs")
+    compare.add_argument(
+        "--by", default="mrr", metavar="MEASURE", help="list the questions that differ in this measure"
+    )
+    compare.add_argument(
+        "--gate",
+        nargs="?",
+        const="mrr,cite_any",
+        metavar="MEASURE,…",
+        help="exit with 1 when a later run is worse beyond chance on one of these (default: %(const)s), "
+        "or has an impossible citation",
+    )
+    compare.add_argument("--seed", type=int, default=7, help="seed of tests and intervals (default: %(default)s)")
+    compare.add_argument("--json", action="store_true", help="print JSON, one line a compared run")
     return parser
 
 

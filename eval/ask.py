@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol
 
 from eval.types import ClaimOutcome, FoundMoment, Outcome, Question, Setting
-from rag.errors import TalkciteError
-from rag.types import Answer, Filters, Hit, Span, Turn
+from rag.errors import LLMError, TalkciteError
+from rag.rewrite import rewrite
+from rag.types import Answer, CheckedClaim, Filters, Hit, Span, Turn
 
 HITS = 10
 
@@ -18,8 +19,12 @@ AnswerMode = Literal["none", "extract", "llm"]
 class Asked(Protocol):
     """The part of `rag.engine.Engine` that the evaluation needs."""
 
-    def search(self, query: str, k: int, filters: Filters) -> list[Hit]:
+    def search(self, query: str, k: int, filters: Filters = ...) -> list[Hit]:
         """The best moments for a query, best first."""
+        ...
+
+    def arms(self, query: str, k: int, filters: Filters = ...) -> dict[str, list[Hit]]:
+        """What each search arm finds alone."""
         ...
 
     def ask(self, question: str, filters: Filters = ..., history: Sequence[Turn] = ...) -> Iterator[Answer]:
@@ -45,51 +50,44 @@ def asks_within_talk(question: Question, setting: Setting) -> bool:
 
 
 def _ask(engine: Asked, question: Question, filters: Filters, mode: AnswerMode) -> Outcome:
-    plain = engine.search(question.question, HITS, filters) if question.history or mode == "none" else None
-    if mode == "none" and not question.history:
-        return Outcome(id=question.id, searched=question.question, hits=_hits(plain or []))
-    started = time.perf_counter()
-    answer, first_claim_ms = None, None
     history = [Turn(message.role, message.content) for message in question.history]
-    for answer in engine.ask(question.question, filters, history):
-        if answer.claims and first_claim_ms is None:
-            first_claim_ms = (time.perf_counter() - started) * 1000
-    total_ms = (time.perf_counter() - started) * 1000
-    if answer is None or not answer.done:
-        return Outcome(id=question.id, error="the answer ended before it was done")
-    found = Outcome(
+    plain = _hits(engine.search(question.question, HITS, filters)) if history else None
+    if mode == "none":
+        searched = rewrite(question.question, history)
+        found = _hits(engine.search(searched, HITS, filters))
+        alone = _arms(engine, searched, filters)
+        return Outcome(id=question.id, searched=searched, hits=found, arms=alone, plain_hits=plain)
+    # A reader sees the snapshots grow; only the last one is judged.
+    answer = deque(engine.ask(question.question, filters, history), maxlen=1).pop()
+    if not answer.done:
+        raise LLMError("the answer ended before it was done")
+    return Outcome(
         id=question.id,
         searched=answer.searched,
         hits=_hits(answer.hits[:HITS]),
-        plain_hits=_hits(plain) if question.history and plain is not None else None,
-    )
-    if mode == "none":
-        return found
-    timings = dict(answer.timings_ms) | {"total": total_ms}
-    if first_claim_ms is not None:
-        timings["first claim"] = first_claim_ms
-    return found.model_copy(
-        update={
-            "answered": True,
-            "answer": answer.text,
-            "claims": tuple(_claim(claim.text, claim.citations, claim.support, answer) for claim in answer.claims),
-            "citations": tuple(FoundMoment.of(c.talk, Span(c.first, c.last)) for c in answer.citations),
-            "abstained": answer.abstained,
-            "confidence": answer.confidence,
-            "answered_by": answer.answered_by,
-            "notice": answer.notice,
-            "timings_ms": {step: round(ms, 2) for step, ms in timings.items()},
-            "usage": dict(answer.usage),
-        }
+        arms=_arms(engine, answer.searched, filters),
+        plain_hits=plain,
+        answered=True,
+        answer=answer.text,
+        claims=tuple(_claim(claim, answer) for claim in answer.claims),
+        citations=tuple(FoundMoment.of(cited.talk, Span(cited.first, cited.last)) for cited in answer.citations),
+        abstained=answer.abstained,
+        confidence=answer.confidence,
+        answered_by=answer.answered_by,
+        notice=answer.notice,
+        timings_ms=answer.timings_ms,
+        usage=answer.usage,
     )
 
 
-def _claim(
-    text: str, numbers: Sequence[int], support: Literal["supported", "weak", "unsupported"] | None, answer: Answer
-) -> ClaimOutcome:
+def _arms(engine: Asked, searched: str, filters: Filters) -> dict[str, tuple[FoundMoment, ...]]:
+    return {name: _hits(hits) for name, hits in engine.arms(searched, HITS, filters).items()}
+
+
+def _claim(claim: CheckedClaim, answer: Answer) -> ClaimOutcome:
     """Citation numbers become places (from 1) in `answer.citations`, whatever numbers the answer itself uses."""
     places = {citation.n: place for place, citation in enumerate(answer.citations, start=1)}
-    return ClaimOutcome(text=text, citations=tuple(places[n] for n in numbers), support=support)
+    return ClaimOutcome(text=claim.text, citations=tuple(places[n] for n in claim.citations), support=claim.support)
 
 
 def _hits(hits: Sequence[Hit]) -> tuple[FoundMoment, ...]:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
-from ingest.pipeline import Options, ingest
 
 from eval.dataset import caption_files, digest
+from ingest.pipeline import Options, ingest
 from rag import index
 from rag.embed import Embedder
 from rag.errors import InputError
@@ -44,9 +44,12 @@ def build(folder: Path, embedder: Embedder, cache: Path, say: Say) -> Path:
     say(f"{folder.name}: library in {home}")
     with index.writing(home, embedder, wait_s=LOCK_WAIT_S, say=say) as writer:
         report = ingest(caption_files(folder), writer, Options())
-    failed = [file for file in report.files if file.status == "failed"]
+    failed = [entry.path for entry in report.files if entry.status == "failed"]
     if failed:
-        raise InputError(f"{folder}: {len(failed)} caption files can't be read; 'python -m ingest --check' says why")
+        raise InputError(
+            f"{folder}: {len(failed)} of {len(report.files)} caption files can't be read, first {failed[0]}; "
+            "'python -m ingest --check' says why; expected a data folder that can be read as a whole"
+        )
     return home
 
 

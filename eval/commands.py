@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from eval import compare as comparing
+from eval import tables
 from eval.dataset import Item
 from eval.plan import Plan
+from eval.report import compare_html
 from eval.run import run as ask_everything
-from eval.scores import HEADLINE, Score
+from eval.store import read_rows, write_text
 from eval.types import Setting
 from rag.embed import load_embedder
 from rag.errors import UsageError
 from rag.settings import load_settings
-
-_SHOWN = (*HEADLINE, "start_med", "alce_rec", "alce_prec", "abst_recall", "false_abst", "auroc", "bad_ids", "bad_times")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,12 +45,35 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write((plan.out / "scores.json").read_text(encoding="utf-8") + "\n")
     else:
         for setting, found in scores.items():
-            Console(width=None if sys.stdout.isatty() else 100).print(score_table(setting, found["all"]))
+            Console(width=None if sys.stdout.isatty() else 100).print(tables.scores(setting, found["all"]))
         sys.stdout.write(f"report: {plan.out / 'report.html'}\n")
     failed = sum(int(found["all"]["failed"]["value"]) for found in scores.values())
     if failed:
         console.print(f"{failed} questions failed; the same command asks them again", style="red")
     return 1 if failed else 0
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """`python -m eval compare`: exit code 1 when a gate does not hold."""
+    base, *others = (read_rows(out) for out in arguments.runs)
+    gated = arguments.gate.split(",") if arguments.gate else []
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    held = True
+    for out, rows in zip(arguments.runs[1:], others, strict=True):
+        found = comparing.compare(base, rows, arguments.by, seed=arguments.seed)
+        reasons = comparing.gate(found, gated) if gated else []
+        held = held and not reasons
+        page = out / "compare.html"
+        write_text(page, compare_html((arguments.runs[0].name, out.name), found))
+        if arguments.json:
+            sys.stdout.write(json.dumps(comparing.as_json(found, reasons), ensure_ascii=False) + "\n")
+            continue
+        console.print(tables.differences(f"{arguments.runs[0]} -> {out}", found))
+        console.print(tables.changed(found))
+        for reason in reasons:
+            console.print(f"gate: {reason}", style="red", markup=False)
+        console.print(f"report: {page}", markup=False)
+    return 0 if held else 1
 
 
 def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:
@@ -59,20 +83,6 @@ def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:
         if not path.is_dir():
             raise UsageError(f"--data {path}: no such folder; expected one with talks/ and questions.jsonl")
     return found
-
-
-def score_table(setting: str, scores: dict[str, Score]) -> Table:
-    """The headline scores of one setting."""
-    counts = ", ".join(f"{int(scores[name]['value'])} {name}" for name in ("answerable", "unanswerable"))
-    table = Table(title=f"setting {setting}: {counts}", title_justify="left")
-    for column in ("measure", "value", "95 % interval", "n"):
-        table.add_column(column, justify="left" if column == "measure" else "right")
-    for name in (*_SHOWN, "failed"):
-        if found := scores.get(name):
-            low, high = found["low"], found["high"]
-            between = "" if low is None or high is None else f"{low:.3g} to {high:.3g}"
-            table.add_row(name, f"{found['value']:.3g}", between, str(found["n"]))
-    return table
 
 
 def _settings(chosen: str) -> tuple[Setting, ...]:

@@ -15,6 +15,7 @@ from rag.errors import InputError
 from rag.types import Span, Talk
 
 MAX_PROBLEMS_SHOWN = 20
+CAPTIONS = {".vtt", ".srt", ".sbv", ".json3", ".json", ".jsonl", ".txt", ".html"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ def sample(items: list[Item], limit: int | None, seed: int) -> list[Item]:
 def caption_files(folder: Path) -> list[Path]:
     """The caption files of a data folder, sorted by name; raises `InputError` when there are none."""
     talks = folder / "talks"
-    files = sorted(path for path in talks.iterdir() if path.is_file()) if talks.is_dir() else []
+    present = talks.iterdir() if talks.is_dir() else ()
+    files = sorted(path for path in present if path.suffix.lower() in CAPTIONS)
     if not files:
         raise InputError(
             f"{folder}: no caption files in talks/; expected a data folder with talks/ and questions.jsonl"

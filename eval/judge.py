@@ -33,6 +33,7 @@ def judge(item: Item, outcome: Outcome, talks: Talks, setting: Setting) -> Row:
             measures |= _brief("plain", [locate(hit, talks) for hit in outcome.plain_hits], gold)
     if outcome.answered or outcome.error:
         measures["refused"] = float(outcome.abstained)
+        measures["notice"] = float(bool(outcome.notice))
         measures |= _impossible(outcome.citations, talks)
         if question.answerable:
             measures |= _citations(outcome, gold, talks)
@@ -135,11 +136,8 @@ def _impossible(citations: Sequence[FoundMoment], talks: Talks) -> dict[str, flo
         if positions is None:
             bad_ids += 1
             continue
-        cues = talks[citation.talk_id].cues
-        bad_times += (citation.start_ms, citation.end_ms) != (
-            cues[positions.first].start_ms,
-            cues[positions.last].end_ms,
-        )
+        real = FoundMoment.of(talks[citation.talk_id], positions)
+        bad_times += (citation.start_ms, citation.end_ms) != (real.start_ms, real.end_ms)
     return {"bad_ids": float(bad_ids), "bad_times": float(bad_times)}
 
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from eval.dataset import caption_files, digest
@@ -16,6 +17,7 @@ from rag.settings import Settings
 DECISIVE = ("data", "questions", "answers", "embed_model", "rag", "code")
 """What must be equal for a run to go on. A larger --limit or another --only may: each question is asked by itself."""
 
+_ROOT = Path(__file__).parent.parent
 _LIBRARIES = ("chromadb", "tantivy", "sentence-transformers", "torch", "numpy", "openai")
 
 
@@ -23,7 +25,6 @@ def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, o
     """A JSON document without secrets or paths of this machine."""
     question_files = plan.questions or tuple(folder / "questions.jsonl" for folder in plan.data)
     kept = settings.model_dump(mode="json", exclude={"home"})
-    root = Path(__file__).parent.parent
     return {
         "data": {folder.resolve().name: digest(caption_files(folder)) for folder in plan.data},
         "questions": digest(question_files),
@@ -34,13 +35,19 @@ def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, o
         "seed": plan.seed,
         "embed_model": embedder.name,
         "rag": {name: value for name, value in kept.items() if not _secret(name)},
-        "code": digest(sorted([*root.glob("rag/*.py"), *root.glob("ingest/*.py"), root / "eval" / "ask.py"])),
-        "commit": git_commit(root),
+        "code": code_digest(),
+        "commit": git_commit(_ROOT),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+@cache
+def code_digest() -> str:
+    """Names the code that decides what comes back, as it was when this process first asked."""
+    return digest(sorted([*_ROOT.glob("rag/*.py"), *_ROOT.glob("ingest/*.py"), _ROOT / "eval" / "ask.py"]))
 
 
 def git_commit(folder: Path) -> str:

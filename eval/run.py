@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from eval import provenance
+from eval import provenance, report
 from eval.ask import AnswerMode, Asked, ask
 from eval.build import Say
 from eval.dataset import Item
 from eval.judge import judge
 from eval.plan import Plan, prepare
 from eval.scores import SettingScores, score
-from eval.store import read_outcomes, write_json, write_lines
+from eval.store import read_outcomes, write_json, write_lines, write_text
 from eval.types import Outcome, Row, Setting
 from rag.embed import Embedder
 from rag.engine import Engine
@@ -60,6 +60,8 @@ def run(
     write_lines(plan.out / "per_question.jsonl", (row.model_dump(mode="json", exclude_defaults=True) for row in rows))
     scores = {s: score([row for row in rows if row.setting == s], seed=plan.seed) for s in plan.settings}
     write_json(plan.out / "scores.json", {"made_from": made_from, "settings": scores})
+    write_text(plan.out / "report.html", report.html(rows, scores, made_from))
+    write_text(plan.out / "report.md", report.markdown(rows, scores, made_from))
     return scores
 
 

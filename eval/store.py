@@ -42,11 +42,15 @@ def read_rows(out: Path) -> list[Row]:
 
 def write_lines(path: Path, records: Iterable[object]) -> None:
     """Write records as JSON lines, all or nothing."""
-    content = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
-    write_whole(path, lambda file: file.write(content))
+    write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
 
 
 def write_json(path: Path, document: object) -> None:
     """Write one JSON document, all or nothing."""
-    content = json.dumps(document, ensure_ascii=False, indent=1).encode()
+    write_text(path, json.dumps(document, ensure_ascii=False, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, all or nothing."""
+    content = text.encode()
     write_whole(path, lambda file: file.write(content))

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rag import links
 from rag.types import CueRef, Span, Talk
+from rag.wire import words
 
 Setting = Literal["scope", "talk", "corpus"]
 """How the questions of a run were asked: each in its own scope, all within their talk, or over all talks."""
@@ -123,8 +124,8 @@ class FoundMoment(BaseModel):
             first_cue=cues[0].id,
             last_cue=cues[-1].id,
             start_ms=cues[0].start_ms,
-            end_ms=cues[-1].end_ms,
-            text=" ".join(cue.text for cue in cues),
+            end_ms=max(cue.end_ms for cue in cues),
+            text=words(cues),
             url=links.link(talk, cues[0].id, cues[0].start_ms),
             speakers=tuple(dict.fromkeys(cue.speaker for cue in cues if cue.speaker)),
         )

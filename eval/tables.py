@@ -1,0 +1,73 @@
+"""Scores and comparisons -> tables for the terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+from rich.text import Text
+
+from eval.compare import Comparison
+from eval.scores import HEADLINE, Score
+from eval.types import FoundMoment
+from rag.links import timecode
+
+_SHOWN = (*HEADLINE, "start_med", "alce_rec", "alce_prec", "abst_recall", "false_abst", "auroc", "bad_ids", "bad_times")
+_CHANGED_SHOWN = 10
+
+
+def scores(setting: str, found_scores: Mapping[str, Score]) -> Table:
+    """The headline scores of one setting."""
+    counts = ", ".join(f"{int(found_scores[name]['value'])} {name}" for name in ("answerable", "unanswerable"))
+    table = Table(title=f"setting {setting}: {counts}", title_justify="left")
+    for column in ("measure", "value", "95 % interval", "n"):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    for name in (*_SHOWN, "failed"):
+        if found := found_scores.get(name):
+            low, high = found["low"], found["high"]
+            between = "" if low is None or high is None else f"{low:.3g} to {high:.3g}"
+            table.add_row(name, f"{found['value']:.3g}", between, str(found["n"]))
+    return table
+
+
+def differences(title: str, comparison: Comparison) -> Table:
+    """Every measure over all questions, and the types of questions that changed beyond chance."""
+    table = Table(title=f"{title}: {comparison.shared} questions in both", title_justify="left")
+    for column in ("setting", "questions", "measure", "before", "after", "change", "95 % interval", "p", ""):
+        table.add_column(column, justify="left" if column in ("setting", "questions", "measure", "") else "right")
+    for found in comparison.differences:
+        if found.group and not found.verdict:
+            continue
+        table.add_row(
+            found.setting,
+            f"{found.group or 'all'} ({found.n})",
+            found.measure,
+            f"{found.base:.3f}",
+            f"{found.other:.3f}",
+            f"{found.delta:+.3f}",
+            f"{found.low:+.3f} to {found.high:+.3f}",
+            f"{found.p:.4f}",
+            Text(found.verdict, style="green" if found.verdict == "better" else "red"),
+        )
+    return table
+
+
+def changed(comparison: Comparison) -> Table:
+    """The questions that lost and won most, with the first moment before and after."""
+    table = Table(title=f"questions that changed by {comparison.changed_by}", title_justify="left")
+    for column in ("change", "question", "gold", "before", "after"):
+        table.add_column(column)
+    worst, best = comparison.changed[:_CHANGED_SHOWN], comparison.changed[_CHANGED_SHOWN:][-_CHANGED_SHOWN:]
+    for change in (*worst, *best):
+        table.add_row(
+            f"{change.gain:+.2f}",
+            Text(f"{change.base.id}: {change.base.question}"),
+            Text(_place(change.base.gold)),
+            Text(_place(change.base.outcome.hits)),
+            Text(_place(change.other.outcome.hits)),
+        )
+    return table
+
+
+def _place(moments: tuple[FoundMoment, ...]) -> str:
+    return f"{moments[0].talk_id} {moments[0].first_cue} {timecode(moments[0].start_ms)}" if moments else "nothing"
