@@ -75,6 +75,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--seed", type=int, default=7, help="seed of tests and intervals (default: %(default)s)")
     compare.add_argument("--json", action="store_true", help="print JSON, one line a compared run")
+
+    bench = commands_of.add_parser("bench", help="speed and memory, as ratios measured side by side")
+    bench.set_defaults(command=commands.bench)
+    bench.add_argument(
+        "--data", type=Path, action="append", nargs="+", metavar="DIR", help="captions to ingest (default: eval/data)"
+    )
+    bench.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

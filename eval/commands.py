@@ -6,11 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from eval import bench as benchmarks
 from eval import compare as comparing
 from eval import tables
 from eval.dataset import Item
@@ -22,6 +24,8 @@ from eval.types import Setting
 from rag.embed import load_embedder
 from rag.errors import UsageError
 from rag.settings import load_settings
+
+SAMPLE = Path(__file__).parent / "data"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,6 +78,19 @@ def compare(arguments: argparse.Namespace) -> int:
             console.print(f"gate: {reason}", style="red", markup=False)
         console.print(f"report: {page}", markup=False)
     return 0 if held else 1
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """`python -m eval bench`: exit code 1 when a goal is missed."""
+    settings = load_settings()
+    results = benchmarks.run(
+        folders(arguments.data or [[SAMPLE]]), load_embedder(settings.embed_model), settings, Console(stderr=True).log
+    )
+    if arguments.json:
+        sys.stdout.write(json.dumps([asdict(measured) for measured in results], ensure_ascii=False) + "\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else 120).print(tables.benchmarks(results))
+    return 0 if all(measured.holds for measured in results) else 1
 
 
 def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from eval.bench import Measured
 from eval.compare import Comparison
 from eval.scores import HEADLINE, Score
 from eval.types import FoundMoment
@@ -66,6 +67,18 @@ def changed(comparison: Comparison) -> Table:
             Text(_place(change.base.outcome.hits)),
             Text(_place(change.other.outcome.hits)),
         )
+    return table
+
+
+def benchmarks(results: Sequence[Measured]) -> Table:
+    """What was measured against its goal."""
+    table = Table()
+    for column in ("benchmark", "value", "goal", "made of"):
+        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
+    for found in results:
+        goal = "" if found.goal is None else f"≤ {found.goal:g} {found.unit}"
+        value = Text(f"{found.value:.3g} {found.unit}", style="" if found.holds else "red")
+        table.add_row(found.name, value, goal, Text(found.detail))
     return table
 
 
