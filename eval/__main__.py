@@ -82,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, action="append", nargs="+", metavar="DIR", help="captions to ingest (default: eval/data)"
     )
     bench.add_argument("--json", action="store_true", help="print JSON")
+
+    questions = commands_of.add_parser("questions", help="draft questions about a talk with the language model")
+    questions.set_defaults(command=commands.questions)
+    questions.add_argument("--talk", required=True, metavar="ID", help="a talk in the library (RAG_HOME)")
+    questions.add_argument("--n", type=_positive, default=20, help="how many (default: %(default)s)")
+    questions.add_argument("--out", type=Path, metavar="FILE", help="where to (default: ID.questions.jsonl)")
     return parser
 
 

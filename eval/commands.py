@@ -10,12 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn, track
 
 from eval import bench as benchmarks
 from eval import compare as comparing
 from eval import tables
 from eval.dataset import Item
+from eval.draft import as_line, draft
 from eval.plan import Plan
 from eval.report import compare_html
 from eval.run import run as ask_everything
@@ -23,6 +24,8 @@ from eval.store import read_rows, write_text
 from eval.types import Setting
 from rag.embed import load_embedder
 from rag.errors import UsageError
+from rag.library import Library
+from rag.llm import load_llm
 from rag.settings import load_settings
 
 SAMPLE = Path(__file__).parent / "data"
@@ -78,6 +81,26 @@ def compare(arguments: argparse.Namespace) -> int:
             console.print(f"gate: {reason}", style="red", markup=False)
         console.print(f"report: {page}", markup=False)
     return 0 if held else 1
+
+
+def questions(arguments: argparse.Namespace) -> int:
+    """`python -m eval questions`: exit code 1 when not a single draft came out."""
+    settings = load_settings()
+    llm = load_llm(settings)
+    if llm is None:
+        raise UsageError("questions: drafting needs a language model; set RAG_LLM (and RAG_LLM_BASE_URL)")
+    talk = Library(settings.home).get(arguments.talk)
+    out = arguments.out or Path(f"{talk.id}.questions.jsonl")
+    if out.exists():
+        raise UsageError(f"--out {out}: exists already; drafts never replace what somebody may have checked")
+    console = Console(stderr=True)
+    try:
+        drafts = list(track(draft(talk, arguments.n, llm, console.log), "drafting", arguments.n, console=console))
+    finally:
+        llm.close()
+    write_text(out, "".join(as_line(question) for question in drafts))
+    sys.stdout.write(f'{len(drafts)} drafts in {out}: check each, then set "checked": true\n')
+    return 0 if drafts else 1
 
 
 def bench(arguments: argparse.Namespace) -> int:
