@@ -20,7 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve the page until stopped; returns the exit code (3 when it can't start)."""
     parser = argparse.ArgumentParser(prog="app.py", description="Ask recorded talks in the browser.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=7860, help="port to listen on, 0 for any free one (default: 7860)")
+    parser.add_argument(
+        "--port", type=_port, default=7860, help="port to listen on, 0 for any free one (default: 7860)"
+    )
     args = parser.parse_args(argv)
     try:
         settings = load_settings()
@@ -33,6 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def _port(text: str) -> int:
+    """A port number; others would be taken modulo 65536 by the system."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number from 0 to 65535")
+    return int(text)
 
 
 def _check_writable(home: Path) -> None:
@@ -53,8 +62,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise StartError(f"{host}:{port}: {reason}; choose another with --host and --port") from None
     return listener
 

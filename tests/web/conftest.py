@@ -52,10 +52,10 @@ def browser() -> Iterator[Browser]:
 class Server:
     """The page on a free loopback port, in a thread of this process."""
 
-    def __init__(self, engine: FakeEngine, port: int = 0) -> None:
+    def __init__(self, engine: FakeEngine, port: int = 0, **settings: Any) -> None:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
-        app = create_app(as_engine(engine), Settings())
+        app = create_app(as_engine(engine), Settings(**settings))
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
@@ -76,11 +76,11 @@ class Server:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
-    """Starts servers: `serve(engine, port=0)`; they end with the test."""
+    """Starts servers: `serve(engine, port=0, **settings)`; they end with the test."""
     servers: list[Server] = []
 
-    def start(engine: FakeEngine, port: int = 0) -> Server:
-        servers.append(Server(engine, port))
+    def start(engine: FakeEngine, port: int = 0, **settings: Any) -> Server:
+        servers.append(Server(engine, port, **settings))
         return servers[-1]
 
     yield start

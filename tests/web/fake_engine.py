@@ -47,7 +47,7 @@ def info_of(talk: Talk) -> TalkInfo:
 class FakeEngine:
     """Answers every question with `script`, a snapshot every `pace_s` seconds, and notes what it was asked.
 
-    Without a script the answer quotes the first cue of the first talk, claim by claim.
+    Without a script the answer quotes the first cue of the first talk. A `failure` is raised after the first snapshot.
     """
 
     library: list[Talk]
@@ -55,6 +55,7 @@ class FakeEngine:
     pace_s: float = 0.0
     asked: list[tuple[str, Filters, tuple[Turn, ...]]] = field(default_factory=list)
     closed: int = 0
+    failure: Exception | None = None
 
     def talks(self) -> list[TalkInfo]:
         return [info_of(talk) for talk in self.library]
@@ -72,6 +73,8 @@ class FakeEngine:
                 time.sleep(self.pace_s)
                 searched = snapshot.searched or question
                 yield replace(snapshot, question=question, searched=searched)
+                if self.failure:
+                    raise self.failure
         finally:
             self.closed += 1
 

@@ -103,7 +103,7 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
     transcript.activate(index);
     if (play) {
       player.play(from);
-      say(`Playing from ${timecode(from)}`);
+      say(`${player.silent ? "Reading" : "Playing"} from ${timecode(from)}`);
     } else player.position(from);
     onMoment({ talk: talk.id, cue, ms: from }, { step });
   }

@@ -1,5 +1,5 @@
-// Players behind one face: position(ms) without starting, play(ms), toggle(), destroy().
-// Times are milliseconds. `onTime(ms)` reports where the recording is.
+// Players behind one face: position(ms) without starting, play(ms), toggle(), destroy(); `silent` when there is nothing
+// to hear. Times are milliseconds. `onTime(ms)` reports where the recording is.
 
 import { h, outLink } from "./dom.js";
 
@@ -22,7 +22,7 @@ function noPlayer(box, media) {
   box.append(h("p", { class: "no-recording" }, lines[media.kind] ?? lines.none));
   if (media.url) box.firstChild.append(" ", outLink(media.url, `Open ${media.host}`) ?? "");
   const nothing = () => {};
-  return { position: nothing, play: nothing, toggle: nothing, destroy: () => box.replaceChildren() };
+  return { silent: true, position: nothing, play: nothing, toggle: nothing, destroy: () => box.replaceChildren() };
 }
 
 function filePlayer(box, media, title, onTime) {

@@ -10,7 +10,7 @@ const SHORTEST_SEARCH = 2;
 const SETTLE_FRAMES = 3;
 const ROW = h(
   "div",
-  { class: "cue", role: "listitem" },
+  { class: "cue" },
   h("a", { class: "time", tabindex: -1, title: "Play from here" }),
   h("span", { class: "words" }),
 );
@@ -34,7 +34,7 @@ export function createTranscript(box, { onChoose, onFollow }) {
     const chapters = [...talk.chapters].sort((a, b) => a[0] - b[0]);
     const blocks = [];
     rows.forEach((element, index) => {
-      if (index % BLOCK === 0) blocks.push(h("div", { class: "block", role: "presentation" }));
+      if (index % BLOCK === 0) blocks.push(h("div", { class: "block" }));
       while (chapters.length && chapters[0][0] <= talk.cues[index][1]) {
         blocks.at(-1).append(h("h3", { class: "chapter", text: chapters.shift()[1] }));
       }

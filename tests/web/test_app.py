@@ -1,0 +1,84 @@
+"""`python app.py`: starting, and each way of not starting in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+import app
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*args: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"RAG_HOME": str(home)}
+    command = [sys.executable, str(ROOT / "app.py"), *args]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+
+
+def test_help_needs_nothing_heavy(tmp_path: Path) -> None:
+    loaded = "import sys, app\ntry: app.main(['--help'])\nexcept SystemExit: print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert "--port" in done.stdout
+    assert not re.search(r"'(gradio|torch|chromadb|fastapi|uvicorn|sentence_transformers)'", done.stdout)
+    assert not list(tmp_path.iterdir())
+
+
+def test_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("--port", str(port), home=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (f"app.py: 127.0.0.1:{port}: Address already in use; choose another with --host and --port\n")
+
+
+def test_host_that_does_not_exist(tmp_path: Path) -> None:
+    done = run("--host", "no such host", home=tmp_path)
+    assert done.returncode == 3
+    assert re.fullmatch(r"app\.py: no such host:7860: .+; choose another with --host and --port\n", done.stderr)
+
+
+@pytest.mark.parametrize("port", ["many", "-1", "65536", "7860.5", ""])
+def test_ports_that_are_none(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        app.main([f"--port={port}"])
+    assert stopped.value.code == 2
+    assert f"found {port!r}, expected a number from 0 to 65535" in capsys.readouterr().err
+
+
+def test_folder_that_can_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        done = run(home=home)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert re.fullmatch(rf"app\.py: RAG_HOME {re.escape(str(home))}: .+ written to\n", done.stderr)
+
+
+def test_wrong_setting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("RAG_TOP_K", "many")
+    assert app.main([]) == 3
+    assert capsys.readouterr().err.startswith("app.py: RAG_TOP_K: found 'many', expected ")
+
+
+@pytest.mark.timeout(180)
+def test_starts_prints_its_address_serves_an_empty_library_and_stops(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "app.py"), "--port", "0"]
+    environment = os.environ | {"RAG_HOME": str(tmp_path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        found = re.fullmatch(r"talkcite is at (http://127\.0\.0\.1:\d+/) .+\n", process.stdout.readline())
+        assert found is not None
+        assert httpx.get(f"{found[1]}desk/talks", timeout=60).json() == []
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=90) == 0
+        assert process.stderr.read() == ""
