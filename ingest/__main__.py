@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--talk-id", default="", metavar="ID", help="id to store the talk under (one talk)")
     parser.add_argument("--lang", default="en", help="language of the captions to take where there is a choice")
     parser.add_argument("--prune", action="store_true", help="remove stored talks whose files are gone")
-    parser.add_argument("--reembed", action="store_true", help="compute every vector anew")
+    parser.add_argument("--reembed", action="store_true", help="embed all stored talks with RAG_EMBED_MODEL")
     parser.add_argument("--wait", type=float, default=60.0, metavar="S", help="wait so long for another ingest to end")
     parser.add_argument("--check", action="store_true", help="only report on the files, store nothing")
     parser.add_argument("--cues", metavar="FILE", default="", help="print the cues of a file as JSON lines")
@@ -97,16 +97,22 @@ def _check(call: argparse.Namespace) -> Report:
 
 
 def _ingest(call: argparse.Namespace) -> Report:
-    if not call.prune:
+    if not (call.prune or call.reembed):
         _needs_paths(call)
     # Here and not above: these load torch and chromadb for seconds, which --help, --check and --cues don't need.
-    from rag.embed import load_embedder
-    from rag.index import writing
+    from rag.embed import canonical_name, load_embedder
+    from rag.index import serving_model, writing
     from rag.settings import settings
 
     current = settings()
-    embedder = load_embedder(current.embed_model)
+    wanted = canonical_name(current.embed_model)
+    serving = serving_model(current.home) or wanted
+    if serving != wanted and not call.reembed:
+        _say(f"the index was made with {serving}, which goes on serving; --reembed changes every talk to {wanted}")
+    embedder = load_embedder(wanted if call.reembed else serving)
     with writing(current.home, embedder, wait_s=call.wait, say=_say) as writer, _progress(call.json) as progress:
+        if call.reembed:
+            _say(f"{writer.reembed()} talks embedded with {embedder.name}")
         return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)
 
 

@@ -82,7 +82,8 @@ class SentenceTransformerEmbedder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()  # loading takes a second; a bar on stderr would only be noise
+        # Loading takes a second; a bar on stderr would only be noise.
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         self.name = name
         device = "cuda" if torch.cuda.is_available() else "cpu"
         options: dict[str, Any] = {}

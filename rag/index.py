@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,8 @@ from filelock import FileLock, Timeout
 
 from rag.embed import Embedder
 from rag.errors import StartError, StoreError
-from rag.files import ensure_folder, sync_folder, sync_tree
+from rag.files import ensure_folder, sync_tree
+from rag.generations import copy_generation, delete_superseded, delete_unpublished, next_name
 from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk, content_digest, embedded_texts, text_digest
 from rag.manifest import Manifest, current_name, describe, index_folder, read_manifest, set_current, write_manifest
@@ -32,8 +32,6 @@ from rag.vectors import ChromaFolder
 Say = Callable[[str], None]
 Outcome = Literal["added", "replaced", "unchanged"]
 
-# How long a superseded generation stays: removing it under a reader makes that reader's queries fail.
-_KEEP_S = 600
 _CHECK_LIMIT_S = 600
 
 
@@ -91,13 +89,27 @@ class Writer:
             return "unchanged"
         new = StoredTalk(talk, content_digest(talk), text_digest(talk))
         if not self._has_vectors(new):
-            self.library.put_vectors(new, self._embedder.encode_passages(embedded_texts(talk)), self._embedder.name)
+            self._embed(new)
         self.library.put(new)
         return "added" if old is None else "replaced"
+
+    def reembed(self) -> int:
+        """Give every stored talk vectors of this writer's model; returns how many talks had none."""
+        missing = 0
+        for talk_id in self.library.ids():
+            stored = self.library.sound_record(talk_id)
+            if stored is not None and not self._has_vectors(stored):
+                self._embed(stored)
+                missing += 1
+        return missing
 
     def remove(self, talk_id: str) -> None:
         """Forget a talk. Raises `UsageError` when there is none of that id."""
         self.library.remove(talk_id)
+
+    def _embed(self, stored: StoredTalk) -> None:
+        vectors = self._embedder.encode_passages(embedded_texts(stored.talk))
+        self.library.put_vectors(stored, vectors, self._embedder.name)
 
     def _has_vectors(self, stored: StoredTalk) -> bool:
         return self.library.vectors(stored, self._embedder.name) is not None
@@ -112,6 +124,13 @@ def removing(home: Path, talk_id: str, *, wait_s: float = 0, say: Say = _silent)
         library.remove(talk_id)
         if current is not None:
             publish(library, current.model, current.dim, say)
+
+
+def serving_model(home: Path) -> str:
+    """The model whose vectors the published index holds, "" when there is none."""
+    name = current_name(home)
+    manifest = read_manifest(index_folder(home) / name) if name else None
+    return manifest.model if manifest else ""
 
 
 def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
@@ -136,8 +155,8 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     manifest = Manifest(model, dim, {talk_id: describe(stored) for talk_id, stored in wanted.items()})
     if current is not None and not fits:
         say(f"building the index anew: it was made with {current.model}, now {model} ({manifest.windows} passages)")
-    _delete_leftovers(home, name)
-    target = index_folder(home) / _next_name(home)
+    delete_unpublished(home, name)
+    target = index_folder(home) / next_name(home)
     try:
         changed = _copy_and_change(library, current if fits else None, name, target, manifest, wanted, say)
         if not changed:
@@ -151,7 +170,7 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
         raise StoreError(
             f"{target}: the index can't be written ({error}); the talks are stored: free space, then ingest again"
         ) from error
-    _delete_superseded(library, home)
+    delete_superseded(library, home)
     return target.name
 
 
@@ -186,7 +205,7 @@ def _copy_and_change(
     if current is None:
         return False
     try:
-        _copy_generation(index_folder(library.home) / name, target)
+        copy_generation(index_folder(library.home) / name, target)
         gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
         new = [stored for talk_id, stored in wanted.items() if _differs(current, talk_id, stored.digest)]
         _change(library, target, gone, new, manifest)
@@ -240,57 +259,3 @@ def check(library: Library, generation: Path) -> str:
         return ""
     lines = (done.stdout or done.stderr).strip().splitlines()
     return lines[-1] if lines else f"the check ended with code {done.returncode}"
-
-
-def _copy_generation(source: Path, target: Path) -> None:
-    """Copy a published generation that readers may have open; SQLite's own backup keeps its file consistent."""
-
-    def left_out(_: str, names: list[str]) -> list[str]:
-        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-")) or n == "manifest.json"]
-
-    shutil.copytree(source, target, ignore=left_out)
-    with (
-        sqlite3.connect(f"file:{source / 'chroma' / 'chroma.sqlite3'}?mode=ro", uri=True) as old,
-        sqlite3.connect(target / "chroma" / "chroma.sqlite3") as new,
-    ):
-        old.backup(new)
-    old.close()
-    new.close()
-
-
-def _generations(home: Path) -> list[Path]:
-    return sorted(path for path in index_folder(home).glob("gen-*") if path.is_dir())
-
-
-def _next_name(home: Path) -> str:
-    numbers = [int(path.name.removeprefix("gen-")) for path in _generations(home)]
-    return f"gen-{max(numbers, default=0) + 1:06}"
-
-
-def _delete_leftovers(home: Path, current: str) -> None:
-    """Delete what a killed writer left: generations after the current one, which no reader can have open."""
-    for path in _generations(home):
-        if path.name > current:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _delete_superseded(library: Library, home: Path) -> None:
-    """Delete generations that no reader can still have open, and the library's files that only they needed."""
-    name = current_name(home)
-    older = [path for path in _generations(home) if path.name < name]
-    for path in older[:-1]:  # the predecessor always stays
-        if time.time() - _superseded_at(path) > _KEEP_S:
-            shutil.rmtree(path, ignore_errors=True)
-    in_use = set()
-    for path in _generations(home):
-        manifest = read_manifest(path)
-        for info in manifest.talks.values() if manifest else ():
-            in_use |= {(info.id, info.digest), (info.id, info.text_digest)}
-    library.discard_unused(in_use)
-    sync_folder(index_folder(home))
-
-
-def _superseded_at(path: Path) -> float:
-    """When the generation after `path` was published, in seconds since the epoch."""
-    later = [p for p in _generations(path.parent.parent) if p.name > path.name and (p / "manifest.json").exists()]
-    return (later[0] / "manifest.json").stat().st_mtime if later else time.time()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import index
+from rag import generations, index
 from rag.errors import StartError, StoreError, UsageError
-from rag.index import check, publish, removing, writing
+from rag.index import check, publish, removing, serving_model, writing
 from rag.library import Library
 from rag.manifest import current_name, index_folder, read_manifest
 from rag.reader import IndexReader
@@ -192,6 +192,16 @@ def test_another_model_is_a_full_build_and_vectors_never_mix(tmp_path: Path) -> 
     assert published(tmp_path) == {"talk-a": 10}
 
 
+def test_reembedding_gives_every_talk_vectors_of_the_new_model(tmp_path: Path) -> None:
+    ingest(tmp_path, numbered_talk(10), numbered_talk(5, "talk-b"))
+    assert serving_model(tmp_path) == "fake/words"
+    with writing(tmp_path, OtherEmbedder()) as writer:
+        assert writer.reembed() == 2
+        assert writer.reembed() == 0
+    assert serving_model(tmp_path) == "fake/other"
+    assert published(tmp_path) == {"talk-a": 10, "talk-b": 5}
+
+
 def test_a_folder_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"RAG_HOME .*file/below: can't be written"):
@@ -209,7 +219,7 @@ def test_superseded_generations_are_kept_for_ten_minutes_and_then_deleted(
         "gen-000003",
     ]
     later = time.time() + 700
-    monkeypatch.setattr(index.time, "time", lambda: later)
+    monkeypatch.setattr(generations.time, "time", lambda: later)
     ingest(tmp_path, numbered_talk(6))
     assert [path.name for path in sorted(index_folder(tmp_path).glob("gen-*"))] == ["gen-000003", "gen-000004"]
     assert len(list(tmp_path.glob("vectors/*/*.npy"))) == 2

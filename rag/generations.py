@@ -1,0 +1,70 @@
+"""The folders of index generations: copy one, name the next, delete those that nobody needs."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+from rag.files import sync_folder
+from rag.library import Library
+from rag.manifest import current_name, index_folder, read_manifest
+
+# How long a superseded generation stays: removing it under a reader makes that reader's queries fail.
+KEEP_S = 600
+
+
+def copy_generation(source: Path, target: Path) -> None:
+    """Copy a published generation that readers may have open; SQLite's own backup keeps its file consistent."""
+
+    def left_out(_: str, names: list[str]) -> list[str]:
+        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-")) or n == "manifest.json"]
+
+    shutil.copytree(source, target, ignore=left_out)
+    with (
+        sqlite3.connect(f"file:{source / 'chroma' / 'chroma.sqlite3'}?mode=ro", uri=True) as old,
+        sqlite3.connect(target / "chroma" / "chroma.sqlite3") as new,
+    ):
+        old.backup(new)
+    old.close()
+    new.close()
+
+
+def _generations(home: Path) -> list[Path]:
+    return sorted(path for path in index_folder(home).glob("gen-*") if path.is_dir())
+
+
+def next_name(home: Path) -> str:
+    """The name for a new generation: names grow, so that their order is the order of publishing."""
+    numbers = [int(path.name.removeprefix("gen-")) for path in _generations(home)]
+    return f"gen-{max(numbers, default=0) + 1:06}"
+
+
+def delete_unpublished(home: Path, current: str) -> None:
+    """Delete what a killed writer left: generations after the current one, which no reader can have open."""
+    for path in _generations(home):
+        if path.name > current:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def delete_superseded(library: Library, home: Path) -> None:
+    """Delete generations that no reader can still have open, and the library's files that only they needed."""
+    name = current_name(home)
+    older = [path for path in _generations(home) if path.name < name]
+    for path in older[:-1]:  # the predecessor always stays
+        if time.time() - _superseded_at(path) > KEEP_S:
+            shutil.rmtree(path, ignore_errors=True)
+    in_use = set()
+    for path in _generations(home):
+        manifest = read_manifest(path)
+        for info in manifest.talks.values() if manifest else ():
+            in_use |= {(info.id, info.digest), (info.id, info.text_digest)}
+    library.discard_unused(in_use)
+    sync_folder(index_folder(home))
+
+
+def _superseded_at(path: Path) -> float:
+    """When the generation after `path` was published, in seconds since the epoch."""
+    later = [p for p in _generations(path.parent.parent) if p.name > path.name and (p / "manifest.json").exists()]
+    return (later[0] / "manifest.json").stat().st_mtime if later else time.time()
