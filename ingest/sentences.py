@@ -28,6 +28,7 @@ _ENOUGH_WORDS = 5  # a pause cuts only behind so many words, so that hesitation 
 _COMMA_BONUS_MS = 400
 _LINE_BONUS_MS = 200
 _MS_PER_CHARACTER = 80
+_MAX_RUN = 20_000  # words held at a time
 _WORDS_PER_END = 50  # fewer sentence ends than one in so many words: the text has no punctuation
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "｡", "।", "؟")
@@ -106,7 +107,7 @@ def _runs(captions: Sequence[Caption]) -> Iterator[list[_Word]]:
     for position, caption in enumerate(captions):
         following = captions[position + 1] if position + 1 < len(captions) else None
         words = _timed_words(caption, position, following)
-        if run and _parted(captions[position - 1], caption):
+        if run and (_parted(captions[position - 1], caption) or _is_long(run)):
             yield run
             run = []
         for part in _parts(words):
@@ -119,6 +120,15 @@ def _runs(captions: Sequence[Caption]) -> Iterator[list[_Word]]:
                 run = []
     if run:
         yield run
+
+
+def _is_long(run: Sequence[_Word]) -> bool:
+    """True when a run has grown so long that it is better to go on with a new one, after a sentence if possible."""
+    return len(run) >= _MAX_RUN or (len(run) >= _MAX_RUN // 10 and _ends_sentence(run[-1]))
+
+
+def _ends_sentence(word: _Word) -> bool:
+    return word.text.rstrip(_CLOSING).endswith(_STOPS)
 
 
 def _parted(before: Caption, caption: Caption) -> bool:
@@ -208,8 +218,7 @@ def _is_label(words: Sequence[_Word]) -> bool:
 def _sentences(run: list[_Word], language: str, punctuated: bool) -> Iterator[list[_Word]]:
     for sentence in _at_sentence_ends(run, language):
         for part in _parts(sentence):
-            is_closed = part[-1].text.rstrip(_CLOSING).endswith(_STOPS)
-            if punctuated and is_closed:
+            if punctuated and _ends_sentence(part[-1]):
                 yield from _cut(part, MAX_WORDS * _LONG_SENTENCE, MAX_MS * _LONG_SENTENCE)
             else:
                 for piece in [part] if punctuated else _at_pauses(part):
