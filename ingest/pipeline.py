@@ -16,7 +16,9 @@ from ingest.report import FileReport, Report, Status, listed, located
 from ingest.sentences import is_own_cutting, to_cues
 from ingest.sources import Missing, Source, find_sources, same_talk_groups
 from ingest.types import Meta, NotCaptions, Problem, Reading, Unreadable
+from ingest.youtube import find_tracks
 from rag.errors import UsageError
+from rag.links import is_address
 from rag.types import Cue, Talk
 
 if TYPE_CHECKING:  # importing it loads numpy, which a health report does without
@@ -133,7 +135,7 @@ def _read_all(
     missing: list[Missing] = []
     seen: set[str] = set()
     for path in paths:
-        for found in find_sources(str(path)):
+        for found in find_tracks(str(path), options.lang) if is_address(str(path)) else find_sources(str(path)):
             if isinstance(found, Missing):
                 missing.append(found)
             elif found.origin not in seen:
@@ -252,7 +254,7 @@ def _store(entry: _Read, writer: TalkWriter, identities: Identities) -> FileRepo
 
 def _prune(paths: Sequence[str | Path], writer: TalkWriter, identities: Identities) -> list[str]:
     removed = []
-    for talk_id, source in identities.gone([Path(path).resolve() for path in paths]):
+    for talk_id, source in identities.gone([Path(path).resolve() for path in paths if not is_address(str(path))]):
         writer.remove(talk_id)
         identities.forget(talk_id)
         removed.append(f"{talk_id}: {source} is gone")
