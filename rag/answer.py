@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from rag.asked import gives_what_was_asked
 from rag.cite import Numbering
 from rag.embed import Embedder
 from rag.errors import LLMError
@@ -81,12 +82,12 @@ def _quoted(answer: Answer, embedder: Embedder) -> Answer:
     """The answer as quotes, or the refusal when the talks are unlikely to answer."""
     if answer.confidence < REFUSE_BELOW:
         return _refused(answer)
+    found = quotes(answer.searched, answer.hits, embedder)
+    if not gives_what_was_asked(answer.question, (claim.text for claim in found)):
+        return _refused(answer)
     numbering = Numbering(hit.talk for hit in answer.hits)
-    claims = tuple(
-        CheckedClaim(claim.text, numbering.cite(claim.cues), "supported")
-        for claim in quotes(answer.searched, answer.hits, embedder)
-    )
-    return replace(answer, claims=claims, citations=numbering.citations, abstained=not claims)
+    claims = tuple(CheckedClaim(claim.text, numbering.cite(claim.cues), "supported") for claim in found)
+    return replace(answer, claims=claims, citations=numbering.citations)
 
 
 def _refused(answer: Answer) -> Answer:

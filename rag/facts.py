@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import NamedTuple
 
 from text_to_num import alpha2digit  # type: ignore[import-untyped]
 
 _NUMBER_LANGUAGES = {"en", "de", "fr", "es", "pt", "it", "ru", "nl"}
-_NUMBER = re.compile(r"(?<![\w.])([$€£]?)(\d{1,3}(?:[,\u202f'’]\d{3})+|\d+)((?:\.\d+)?)\s?([a-zA-Z%°]*)")
+_NUMBER = re.compile(r"(?<![\w.])(?<![A-Za-z]-)([$€£]?)(\d{1,3}(?:[,\u202f'’]\d{3})+|\d+)((?:\.\d+)?)\s?([a-zA-Z%°]*)")
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "millions": 1e6,
     "b": 1e9, "bn": 1e9, "billion": 1e9, "billions": 1e9, "t": 1e12, "trillion": 1e12,
@@ -37,6 +38,7 @@ _UNITS = {
     for word in words.split()
 }  # fmt: skip
 _WORD = re.compile(r"[^\W_]+(?:[.'’&+-][^\W_]+)*")
+_PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:…]\s+|[\"“(\[]\s*)$")
 # Capitalised words that are no names wherever they stand.
 _COMMON = frozenset("i i'm i've i'd i'll ok okay mr mrs ms dr prof".split())
@@ -77,7 +79,8 @@ _COMMON_ENDINGS = (
 # Soundex's classes of consonants that are easily confused, with the first letter treated like the others.
 _CONFUSED = {"1": "bfpvw", "2": "cgjkqsxz", "3": "dt", "4": "l", "5": "mn", "6": "r", "": "aeiouhy"}
 _SOUNDS = str.maketrans({letter: sound for sound, letters in _CONFUSED.items() for letter in letters})
-_ALIKE = 0.5
+_ALIKE = 0.6
+_SHORT = 3
 _JOINED_WORDS = 3
 
 
@@ -98,9 +101,12 @@ def missing_facts(
     """
     missing: list[Fact] = []
     said, units = numbers(text, language)
-    for raw, values, unit in _numbers_of(claim, language):
-        if not values & said or (unit and unit not in units):
-            missing.append(Fact("number", raw))
+    for number in _numbers_of(claim, language):
+        match = next((stated for stated in said if number.meant & stated), None)
+        if match is None or (number.unit and number.unit not in units):
+            missing.append(Fact("number", number.raw))
+        else:
+            said.remove(match)  # what is said once backs one number of the claim
     spoken = _joined_words(text)
     for context in known:
         spoken |= _joined_words(context)
@@ -108,12 +114,10 @@ def missing_facts(
     return missing
 
 
-def numbers(text: str, language: str = "en") -> tuple[set[float], set[str]]:
-    """All values that a text may be said to state, and the units in it. Spelled-out numbers count."""
-    values: set[float] = set()
-    for _, found, _ in _numbers_of(text, language, threshold=0):
-        values |= found
-    units = {_UNITS[word] for word in re.findall(r"(?<!['’])\b[a-z]+|[%$€£°]", text.lower()) if word in _UNITS}
+def numbers(text: str, language: str = "en") -> tuple[list[set[float]], set[str]]:
+    """For each number of a text the values that it may mean, and the units in the text. Spelled-out numbers count."""
+    values = [number.possible for number in _numbers_of(text, language, threshold=0)]
+    units = {_UNITS[word] for word in re.findall(r"(?<![a-z'’])[a-z]+|[%$€£°]", text.lower()) if word in _UNITS}
     return values, units
 
 
@@ -136,34 +140,52 @@ def _is_common(small: str, small_words: Collection[str]) -> bool:
     return small in _STARTERS or small in small_words or small.endswith(_COMMON_ENDINGS)
 
 
-def _numbers_of(text: str, language: str, threshold: float = 1) -> Iterator[tuple[str, set[float], str]]:
-    """Each number of a text: how it is written, the values it may mean, and its unit ("" for none)."""
+class _Number(NamedTuple):
+    """A number of a text: how it is written, what it means, all that it might mean, and its unit ("" for none)."""
+
+    raw: str
+    meant: set[float]
+    possible: set[float]
+    unit: str
+
+
+def _numbers_of(text: str, language: str, threshold: float = 2) -> Iterator[_Number]:
     spelled = _spelled(text, language, threshold)
     matches = list(_NUMBER.finditer(spelled))
-    for index, match in enumerate(matches):
-        currency, whole, fraction, after = match.groups()
-        value = float(re.sub(r"[^\d]", "", whole) + fraction)
-        values = {value}
-        word = after.lower()
-        if word in _SCALES:
-            values.add(value * _SCALES[word])
-        follows = matches[index + 1] if index + 1 < len(matches) else None
-        if follows and not spelled[match.end() : follows.start()].strip():
-            values |= _together(value, float(re.sub(r"[^\d]", "", follows[2]) + follows[3]))
-        before = matches[index - 1] if index else None
-        if before and not spelled[before.end() : match.start()].strip():
-            values |= _together(float(re.sub(r"[^\d]", "", before[2]) + before[3]), value)
-        unit = _UNITS.get(currency) or (_UNITS.get(word, "") if word not in _SCALES else "")
-        yield match[0].strip(), values, unit
+    joined = False
+    for match, follows in zip_longest(matches, matches[1:]):
+        if joined:  # it was read together with the one before
+            joined = False
+            continue
+        value, word = _value(match), match[4].lower()
+        meant = {value}
+        possible = {value}
+        raw = match[0]
+        if (
+            follows
+            and not spelled[match.end(3) : follows.start()].strip()
+            and (one := _together(value, _value(follows)))
+        ):
+            meant, possible, joined = {one}, {value, _value(follows), one}, True
+            raw, word = spelled[match.start() : follows.end()], follows[4].lower()
+        elif word in _SCALES:
+            scaled = value * _SCALES[word]
+            meant, possible = ({scaled, value} if len(word) == 1 else {scaled}), {scaled, value}
+        unit = _UNITS.get(match[1]) or ("" if word in _SCALES else _UNITS.get(word, ""))
+        yield _Number(raw.strip(), meant, possible, unit)
 
 
-def _together(first: float, second: float) -> set[float]:
-    """What two numbers in a row may mean as one: "1.5 billion", "nineteen ninety-five"."""
+def _value(match: re.Match[str]) -> float:
+    return float(re.sub(r"[^\d]", "", match[2]) + match[3])
+
+
+def _together(first: float, second: float) -> float | None:
+    """What two numbers in a row mean as one: "1.5 billion", "nineteen ninety-five"; None when they are two."""
     if second in _POWERS:
-        return {first * second}
+        return first * second
     if 10 <= first <= 21 and 0 < second < 100:
-        return {first * 100 + second}
-    return set()
+        return first * 100 + second
+    return None
 
 
 def _spelled(text: str, language: str, threshold: float) -> str:
@@ -173,12 +195,13 @@ def _spelled(text: str, language: str, threshold: float) -> str:
 
 def _joined_words(text: str) -> set[str]:
     """Words of a text, and two or three neighbours written as one, in small letters and digits only."""
-    words = [compact for word in re.split(r"[\s/–—-]+", text) if (compact := _compact(word))]
-    return {
+    words = [compact for word in _PART.findall(text) if (compact := _compact(word))]
+    joined = {
         "".join(words[start : start + length])
         for length in range(1, _JOINED_WORDS + 1)
         for start in range(len(words) - length + 1)
     }
+    return joined | {_compact(word) for word in _WORD.findall(text)}
 
 
 def _compact(word: str) -> str:
@@ -192,9 +215,11 @@ def _is_spoken(name: str, spoken: Collection[str]) -> bool:
 
 
 def _sounds_alike(a: str, b: str) -> bool:
-    """True for words that speech recognition confuses: the same consonant sounds and half of the letters."""
+    """True for words that speech recognition confuses: the same consonant sounds and most of the letters."""
     if _sound(a) != _sound(b) or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
+    if min(len(a), len(b)) <= _SHORT:
+        return len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
     return SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 

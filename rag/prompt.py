@@ -7,6 +7,7 @@ a sentence that gives orders is still a line of a transcript.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,20 @@ If no line helps to answer: {"covered": false, "claims": [], "missing": "what is
 _MARKS_FORM = """\
 End each sentence with the ids of its lines in square brackets, like this: The sentence [s3][s4].
 If no line helps to answer, reply only: NOT COVERED"""
+
+
+# Speech that reads like an order to an assistant would steer a small model. The model gets to know that a line is
+# there, not what it says; readers find, see and hear it like any other.
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|prompts?|rules?|talk|transcript|above)\b"
+    r"|^\W*(?:system|assistant|user)\s*:|</?\s*(?:transcript|system|user|assistant|s)\b"
+    r"|\b(?:system|your) prompt\b|\bcite\b.{0,20}\bs?\d+\b|\bset covered\b|\bnot covered\b|\bnew rule\b"
+    r"|\b(?:answer|reply|respond|speak)\b.{0,20}\b(?:only|in (?:french|german|spanish|english|chinese|italian))\b"
+    r"|\b(?:ignorez?|oubliez?|ignoriere?|ignora)\b.{0,40}\binstru\w+|\brépond\w*\b.{0,20}\b(?:en|uniquement)\b"
+    r"|\byou are now an?\b|\bfrom (?:here|now) on\b.{0,30}\b(?:answer|reply|cite|cited|speak|you)\b",
+    re.IGNORECASE,
+)
+_WITHHELD = "(a line that is no part of the answer)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +148,8 @@ def _transcript(selected: Sequence[tuple[Talk, list[int]]]) -> tuple[str, dict[s
             cue_id = f"s{len(shown) + 1}"
             shown[cue_id] = CueRef(talk.id, position)
             speaker = f"{_one_line(cue.speaker, 40)}: " if cue.speaker else ""
-            lines.append(f"{cue_id}| {speaker}{_one_line(cue.text, _MAX_CUE_CHARS)}")
+            text = _WITHHELD if _ORDER.search(cue.text) else _one_line(cue.text, _MAX_CUE_CHARS)
+            lines.append(f"{cue_id}| {speaker}{text}")
     return "\n".join(lines), shown
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
+from rag.asked import gives_what_was_asked
 from rag.cite import Numbering
 from rag.claims import ClaimReader, Draft, denies
 from rag.embed import Embedder
@@ -53,6 +54,8 @@ def written(
         raise LLMError(f"{llm.name} sent an empty answer")
     if reader.covered is False or (page.denials and not page.holds):
         raise Declined(reader.missing or " ".join(page.denials))
+    if page.holds and not gives_what_was_asked(answer.question, (claim.text for claim in page.answer.claims)):
+        raise Declined(reader.missing)
     if not page.answer.claims:
         raise LLMError(f"{llm.name} {'was cut off before it said anything' if cut else 'sent no readable answer'}")
     if not page.holds:

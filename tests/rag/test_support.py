@@ -1,0 +1,52 @@
+import pytest
+
+from rag.asked import gives_what_was_asked
+from rag.support import SupportCheck
+from rag.types import CueRef, Support
+from tests.fakes import WordEmbedder
+from tests.rag.scripted import talk
+
+T1 = talk("t1", title="Caches at scale - Dan Fu")
+T2 = talk("t2", ("We use the KB cache of Together.", "It is big."))
+CHECK = SupportCheck(WordEmbedder(), [T1, T2], question="How does Together do it?")
+
+
+@pytest.mark.parametrize(
+    ("claim", "cues", "expected"),
+    [
+        ("The cache is like a distributed file system.", [("t1", 2)], "supported"),
+        ("Dan stores the cache in host memory and on disk.", [("t1", 3)], "supported"),
+        ("It holds forty gigabytes per server.", [("t1", 4)], "supported"),
+        ("It holds 50 gigabytes per server.", [("t1", 4)], "unsupported"),
+        ("It holds 40 megabytes per server.", [("t1", 4)], "unsupported"),
+        ("They say that Alice stores the cache in host memory and on disk.", [("t1", 3)], "weak"),
+        ("We use the KV cache.", [("t2", 0)], "supported"),
+        ("Together says it is big.", [("t2", 1)], "supported"),  # named in the question and known to the talk
+        ("Bananas are yellow.", [("t1", 2)], "unsupported"),
+        ("The cache is like a distributed file system.", [], "unsupported"),
+        ("The cache holds 40 gigabytes per server.", [("t1", 2), ("t1", 4)], "supported"),
+    ],
+)
+def test_verdicts(claim: str, cues: list[tuple[str, int]], expected: Support) -> None:
+    assert CHECK.check(claim, [CueRef(*cue) for cue in cues]) == expected
+
+
+def test_the_best_supporting_cue() -> None:
+    refs = [CueRef("t1", position) for position in range(6)]
+    assert CHECK.best("They store the cache in host memory and on disk.", refs) == CueRef("t1", 3)
+    assert CHECK.best("Bananas are yellow.", refs) is None
+    assert CHECK.best("Anything.", []) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "expected"),
+    [
+        ("How many parameters does it have?", "It has 7 billion.", True),
+        ("How many parameters does it have?", "It has several parts.", True),
+        ("How many parameters does it have?", "M3 is multimodal.", False),
+        ("What score did M3 reach?", "M3 was listed there.", False),
+        ("How does it work?", "It is multimodal.", True),
+    ],
+)
+def test_a_question_for_a_number_wants_one(question: str, sentence: str, expected: bool) -> None:
+    assert gives_what_was_asked(question, [sentence]) is expected
