@@ -27,8 +27,8 @@ def test_cues_as_stored_and_as_read(file: Path, capsys: pytest.CaptureFixture[st
     assert main(["--cues", str(file)]) == 0
     printed = capsys.readouterr()
     assert [json.loads(line) for line in printed.out.splitlines()] == [
-        {"id": "s1", "start_ms": 1000, "end_ms": 2529, "text": "Hello there.", "speaker": "Ada"},
-        {"id": "s2", "start_ms": 2529, "end_ms": 3000, "text": "Bye.", "speaker": "Ada"},
+        {"id": "s1", "start_ms": 1000, "end_ms": 2444, "text": "Hello there.", "speaker": "Ada"},
+        {"id": "s2", "start_ms": 2444, "end_ms": 3000, "text": "Bye.", "speaker": "Ada"},
     ]
     assert printed.err == f'{file}:7: text outside a cue, no timing line above it: "lost"\n'
     assert main(["--cues", str(file), "--as-read"]) == 0
