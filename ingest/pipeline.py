@@ -115,20 +115,6 @@ def check(paths: Sequence[str | Path], options: Options = Options(), progress: P
     return Report(tuple(files), tuple(ignored))
 
 
-def reembed(writer: TalkWriter, progress: Progress = Quiet()) -> Report:  # noqa: B008
-    """Give every stored talk the vectors of the writer's model where it has none, without reading any file."""
-    files: list[FileReport] = []
-    talk_ids = writer.library.ids()
-    progress.start(len(talk_ids))
-    for talk_id in talk_ids:
-        talk = writer.library.get(talk_id)
-        status = writer.put(talk)
-        cues, duration_ms = len(talk.cues), talk.duration_ms
-        files.append(FileReport(talk.source, status, talk_id, talk.title, talk.language, cues, duration_ms))
-        progress.finish(files[-1])
-    return Report(tuple(files))
-
-
 def read_file(path: str) -> list[tuple[Reading, list[Cue]]]:
     """The talks of one file, as read and as cues. Raises `InputError` with `path:line: what` when it can't be read."""
     found = list(find_sources(path))

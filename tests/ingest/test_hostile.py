@@ -153,7 +153,8 @@ def test_memory_stays_under_a_gigabyte_at_the_limits(kind: str) -> None:
 FRAGMENTS = st.sampled_from(
     [
         *"""WEBVTT|1|s1|00:00:01.000|00:00:02,000| --> |-->| |NOTE|title: x|<v A>|<00:00:01.500>|<c>|</c>|&amp;|Hi."""
-        """|A: |>> |[Music]|{|}|[|]|:|,|"events"|"segs"|"segments"|"text"|"start"|{"start": 1, "text": "x"}"""
+        """|A: |>> |[Music]|{|}|[|]|:|,"""
+        """|"events"|"segs"|"segments"|"text"|"start"|{"start": 1, "text": "x"}"""
         """|  1. 00:04Hello.|· 2 min · 3 sentences|<html>|<li id="s1" data-start="1">|0:00:01.000,0:00:02.000|é""".split(
             "|"
         ),
