@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rag.embed import Embedder, Vectors
+from rag.orders import is_answerable_speech
 from rag.types import Claim, Cue, CueRef, Hit, Talk
 
 MAX_QUOTES = 5
@@ -113,6 +114,6 @@ def _overlap(a: _Quote, b: _Quote) -> bool:
 
 
 def _claim(quote: _Quote) -> Claim:
-    spoken = [at for at in range(quote.first, quote.last + 1) if not quote.talk.cues[at].is_sound_label]
+    spoken = [at for at in range(quote.first, quote.last + 1) if is_answerable_speech(quote.talk.cues[at])]
     text = " ".join(quote.talk.cues[at].text for at in spoken)
     return Claim(text, tuple(CueRef(quote.talk.id, at) for at in spoken))

@@ -1,8 +1,8 @@
 """Inline citation marks such as `[s12]` in streamed text: find them, check them, take them out. Pure.
 
 A mark counts only for ids that were shown to the model. Accepted forms: `[s12]`, `[s12, s14]`, `[s12-s15]` (every
-shown id in between), `[12]`, `【s12】`, `[S12]`, `[[s12]]`, `[^s12]`, `[s12](address)` (the address is thrown away) and `(s12)`.
-Code, escaped brackets, an index such as `a[0]`, time codes and stage directions stay text.
+shown id in between), `[12]`, `【s12】`, `[S12]`, `[[s12]]`, `[^s12]`, `[s12](address)` (the address is
+thrown away) and `(s12)`. Code, escaped brackets, an index such as `a[0]`, time codes and stage directions stay text.
 
 The scanner decides every character once and holds back only what may still become a mark or code, so any split of
 the same text into chunks reads the same.

@@ -1,17 +1,17 @@
 """Question + hits -> messages, the answer schema and the table of prompt ids. Pure.
 
 Cue ids repeat from talk to talk, so every cue that is shown gets an id of its own, `s1`, `s2`, ... over all talks;
-`Prompt.shown` maps it back. What the talks say is put into numbered lines and called data: it can't end its line, and
-a sentence that gives orders is still a line of a transcript.
+`Prompt.shown` maps it back. What the talks say is put into numbered lines and called data; a caption can't end its
+line, and one that gives orders to an assistant is not shown at all.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.orders import is_answerable_speech
 from rag.types import CueRef, Hit, Talk, Turn
 
 DEFAULT_BUDGET = 1_500
@@ -36,20 +36,6 @@ If no line helps to answer: {"covered": false, "claims": [], "missing": "what is
 _MARKS_FORM = """\
 End each sentence with the ids of its lines in square brackets, like this: The sentence [s3][s4].
 If no line helps to answer, reply only: NOT COVERED"""
-
-
-# Speech that reads like an order to an assistant would steer a small model. The model gets to know that a line is
-# there, not what it says; readers find, see and hear it like any other.
-_ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|prompts?|rules?|talk|transcript|above)\b"
-    r"|^\W*(?:system|assistant|user)\s*:|</?\s*(?:transcript|system|user|assistant|s)\b"
-    r"|\b(?:system|your) prompt\b|\bcite\b.{0,20}\bs?\d+\b|\bset covered\b|\bnot covered\b|\bnew rule\b"
-    r"|\b(?:answer|reply|respond|speak)\b.{0,20}\b(?:only|in (?:french|german|spanish|english|chinese|italian))\b"
-    r"|\b(?:ignorez?|oubliez?|ignoriere?|ignora)\b.{0,40}\binstru\w+|\brépond\w*\b.{0,20}\b(?:en|uniquement)\b"
-    r"|\byou are now an?\b|\bfrom (?:here|now) on\b.{0,30}\b(?:answer|reply|cite|cited|speak|you)\b",
-    re.IGNORECASE,
-)
-_WITHHELD = "(a line that is no part of the answer)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +104,7 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
     def take(talk: Talk, positions: Iterable[int]) -> bool:
         nonlocal left
         taken = chosen.get(talk.id, (talk, set()))[1]
-        new = [at for at in positions if at not in taken and not talk.cues[at].is_sound_label]
+        new = [at for at in positions if at not in taken and is_answerable_speech(talk.cues[at])]
         cost = sum(_tokens(talk.cues[at].text) for at in new)
         if cost > left:
             return False
@@ -148,8 +134,7 @@ def _transcript(selected: Sequence[tuple[Talk, list[int]]]) -> tuple[str, dict[s
             cue_id = f"s{len(shown) + 1}"
             shown[cue_id] = CueRef(talk.id, position)
             speaker = f"{_one_line(cue.speaker, 40)}: " if cue.speaker else ""
-            text = _WITHHELD if _ORDER.search(cue.text) else _one_line(cue.text, _MAX_CUE_CHARS)
-            lines.append(f"{cue_id}| {speaker}{text}")
+            lines.append(f"{cue_id}| {speaker}{_one_line(cue.text, _MAX_CUE_CHARS)}")
     return "\n".join(lines), shown
 
 

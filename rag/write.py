@@ -117,11 +117,16 @@ class _Page:
                 yield self._put(draft.text, *self._judge(draft.text, refs))
 
     def _judge(self, text: str, refs: list[CueRef]) -> tuple[list[CueRef], Support]:
-        """The cues of a claim and how well they support it. A claim without cues gets the best one there is, if any."""
-        if refs:
-            return refs, self._check.check(text, refs)
-        best = self._check.best(text, list(self.shown.values()))
-        return ([best], "weak") if best else ([], "unsupported")
+        """The cues of a claim and how well they support it.
+
+        Where the model cited nothing, or cues that do not carry the claim, the best cue that it read is cited instead,
+        or beside them; only a mark by the model's own cues makes a claim fully supported.
+        """
+        verdict = self._check.check(text, refs)
+        best = None if verdict == "supported" else self._check.best(text, list(self.shown.values()))
+        if best is None:
+            return refs, verdict
+        return ([*refs, best] if verdict == "weak" else [best]), "weak"
 
     def _put(self, text: str, refs: Sequence[CueRef], support: Support | None) -> Answer:
         others = tuple(claim for claim in self.answer.claims if claim.text != text)
