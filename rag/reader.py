@@ -44,6 +44,7 @@ class Generation:
         self._library = library
         self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
         self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
+        self._rows = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._row_of)
         self.users = 0
         self.retired = False
 
@@ -59,6 +60,13 @@ class Generation:
     def _passages(self, talk_id: str) -> list[Window]:
         """The passages of a talk, in the order of its vectors' rows."""
         return passages(self.talk(talk_id)[0].talk)
+
+    def _row_of(self, talk_id: str) -> dict[int, int]:
+        return {window.first: row for row, window in enumerate(self.passages(talk_id))}
+
+    def row(self, talk_id: str, first: int) -> int:
+        """The row of the passage that starts at cue `first` (position) in the talk's vectors."""
+        return self._rows(talk_id)[first]
 
 
 class IndexReader:

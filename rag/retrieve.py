@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,17 +18,23 @@ from rag.vectors import Found
 DEPTH = 50  # passages that each arm contributes
 MAX_HIT_CUES = 8
 
-_RRF = 60  # Cormack, Clarke, Büttcher (SIGIR 2009): reciprocal rank fusion with k = 60
+# Logistic model of "the talks answer this"; where the numbers come from: docs/experiments.md.
+_CONFIDENCE_PASSAGE, _CONFIDENCE_SENTENCE, _CONFIDENCE_COVERAGE, _CONFIDENCE_OFFSET = 5.0, 4.0, 2.0, 3.5
+
+# What the evidence for a passage counts: its cosine, that of its best sentence, its BM25 score against the best one's,
+# and the share of the query's words that it holds.
+_PASSAGE_WEIGHT, _SENTENCE_WEIGHT, _BM25_WEIGHT, _COVERAGE_WEIGHT = 2.0, 2.0, 0.5, 1.0
+
 _NARROW_MARGIN = 2  # cues before and after a passage that narrowing may reach for
 _WORD_WEIGHT = 0.5  # of the share of query words in a cue, against the cosine of the cue
-_KEEP_ABOVE = 0.6  # a neighbour stays with the best cue when it scores at least this share of it
+_KEEP_ABOVE = 0.7  # a neighbour stays with the best cue when it scores at least this share of it
+_CONTEXT_BEFORE = 2  # cues before the best one in moments that are not the first
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     """A query as both arms see it; `rarity` weighs its stemmed words."""
 
-    text: str
     vector: Vectors
     rarity: dict[str, float]
 
@@ -39,16 +45,17 @@ def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filter
     `vector` is the query's embedding, shape (dim,). Filters go into both arms, before ranking.
     """
     found_by = arms(generation, query, vector, filters)
-    dense = found_by["dense"]
-    seen = _Query(query, vector, generation.words.rarity(stems(query)))
+    seen = _Query(vector, generation.words.rarity(stems(query)))
     hits: list[Hit] = []
-    for found in fuse(*found_by.values()):
+    for found in rank(generation, seen, found_by["dense"], found_by["words"]):
         hit = _narrow(generation, found, seen, filters.speaker)
-        if not any(_overlaps(hit, other) for other in hits):
-            hits.append(hit)
+        # The first moment is what most people open: it is cut to the sentence. The others keep some context, since
+        # which of their sentences counts is less certain; but not what others say when one speaker is asked for.
+        if free := _free_part(_widen(hit) if hits and not filters.speaker else hit, hits):
+            hits.append(free)
         if len(hits) == k:
             break
-    return Evidence(tuple(hits), _confidence(generation, hits, dense, seen))
+    return Evidence(tuple(hits), _confidence(generation, hits, seen))
 
 
 def arms(generation: Generation, query: str, vector: Vectors, filters: Filters) -> dict[str, list[Found]]:
@@ -111,14 +118,24 @@ def exact(generation: Generation, vector: Vectors, talk_ids: list[str], speaker:
     return sorted(found, key=lambda item: -item.score)[:count]
 
 
-def fuse(*arms: list[Found]) -> list[Found]:
-    """Reciprocal rank fusion: passages that several arms rank high come first; the fused score replaces the arm's."""
-    scores: dict[tuple[str, int, int], float] = {}
-    for arm in arms:
-        for rank, found in enumerate(arm, 1):
-            key = (found.talk_id, found.first, found.last)
-            scores[key] = scores.get(key, 0.0) + 1 / (_RRF + rank)
-    return [Found(*key, score) for key, score in sorted(scores.items(), key=lambda item: -item[1])]
+def rank(generation: Generation, query: _Query, dense: list[Found], words: list[Found]) -> list[Found]:
+    """The passages of both arms by the weighted sum of their evidence, best first; that sum becomes the score.
+
+    Scores are summed, not ranks: how much better one passage is than the next is evidence too.
+    """
+    best_bm25 = max((found.score for found in words), default=1.0) or 1.0
+    bm25 = {(found.talk_id, found.first): found.score / best_bm25 for found in words}
+    ranked = []
+    for talk_id, first, last in {(found.talk_id, found.first, found.last) for found in (*dense, *words)}:
+        talk, vectors = generation.talk(talk_id)[0].talk, generation.talk(talk_id)[1]
+        score = (
+            _PASSAGE_WEIGHT * float(vectors.passages[generation.row(talk_id, first)] @ query.vector)
+            + _SENTENCE_WEIGHT * float((vectors.sentences[first : last + 1] @ query.vector).max())
+            + _BM25_WEIGHT * bm25.get((talk_id, first), 0.0)
+            + _COVERAGE_WEIGHT * _coverage(_text(talk, first, last), query)
+        )
+        ranked.append(Found(talk_id, first, last, score))
+    return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
 
 
 def _narrow(generation: Generation, found: Found, query: _Query, speaker: str) -> Hit:
@@ -153,23 +170,52 @@ def _speaks(talk: Talk, first: int, last: int, speaker: str) -> bool:
     return any(cue.speaker.casefold() == speaker.casefold() for cue in talk.cues[first : last + 1])
 
 
+def _widen(hit: Hit) -> Hit:
+    """The moment with a little before it and as much after it as a hit may hold."""
+    first = max(0, hit.first - _CONTEXT_BEFORE)
+    last = min(len(hit.talk.cues) - 1, max(hit.last, first + MAX_HIT_CUES - 1))
+    return replace(hit, first=first, last=min(last, first + MAX_HIT_CUES - 1))
+
+
+def _free_part(hit: Hit, others: list[Hit]) -> Hit | None:
+    """The longest stretch of a moment that no other one covers; None when less than half of it is free."""
+    taken = {p for other in others if other.talk.id == hit.talk.id for p in range(other.first, other.last + 1)}
+    stretches: list[list[int]] = [[]]
+    for position in range(hit.first, hit.last + 1):
+        if position in taken:
+            stretches.append([])
+        else:
+            stretches[-1].append(position)
+    longest = max(stretches, key=len)
+    if 2 * len(longest) < len(hit.cues):
+        return None
+    return replace(hit, first=longest[0], last=longest[-1])
+
+
 def _overlaps(hit: Hit, other: Hit) -> bool:
     return hit.talk.id == other.talk.id and hit.first <= other.last and other.first <= hit.last
 
 
-def _confidence(generation: Generation, hits: list[Hit], dense: list[Found], query: _Query) -> float:
-    """How likely the talks answer the query, 0..1, from both arms' evidence."""
-    if not hits or not dense:
+def _confidence(generation: Generation, hits: list[Hit], query: _Query) -> float:
+    """How likely the talks answer the query, 0..1, from the evidence for the best three moments."""
+    if not hits:
         return 0.0
-    passage = dense[0].score
-    sentence = max(
-        float((generation.talk(hit.talk.id)[1].sentences[hit.first : hit.last + 1] @ query.vector).max())
-        for hit in hits[:3]
-    )
-    coverage = max(_coverage(_window_text(hit), query) for hit in hits[:3])
-    evidence = 5.0 * passage + 4.0 * sentence + 2.0 * coverage - 5.5
+    evidence = -_CONFIDENCE_OFFSET
+    for weight, values in (
+        (_CONFIDENCE_PASSAGE, [_best(generation, hit, query)[0] for hit in hits[:3]]),
+        (_CONFIDENCE_SENTENCE, [_best(generation, hit, query)[1] for hit in hits[:3]]),
+        (_CONFIDENCE_COVERAGE, [_coverage(_text(hit.talk, *hit.window), query) for hit in hits[:3]]),
+    ):
+        evidence += weight * max(values)
     return 1 / (1 + math.exp(-evidence))
 
 
-def _window_text(hit: Hit) -> str:
-    return " ".join(cue.text for cue in hit.talk.cues[hit.window.first : hit.window.last + 1])
+def _best(generation: Generation, hit: Hit, query: _Query) -> tuple[float, float]:
+    """Cosine of the passage that a moment was found in, and of its best sentence."""
+    vectors = generation.talk(hit.talk.id)[1]
+    passage = vectors.passages[generation.row(hit.talk.id, hit.window.first)] @ query.vector
+    return float(passage), float((vectors.sentences[hit.window.first : hit.window.last + 1] @ query.vector).max())
+
+
+def _text(talk: Talk, first: int, last: int) -> str:
+    return " ".join(cue.text for cue in talk.cues[first : last + 1])

@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow machine is no defect: time limits on single examples only make tests flaky.
+settings.register_profile("talkcite", deadline=None)
+settings.load_profile("talkcite")
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("TALKCITE_SHARED", ROOT.parent / "shared"))

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from rag.engine import Engine
 from rag.errors import StoreError, UsageError
 from rag.index import writing
-from rag.retrieve import fuse
 from rag.settings import load_settings
 from rag.types import Cue, Filters, Talk
-from rag.vectors import Found
 from tests.fakes import WordEmbedder
 from tests.rag.talks import numbered_talk, talk_of
 
@@ -138,17 +136,6 @@ def test_talks_are_listed_with_their_metadata(engine: Engine) -> None:
         24_000,
     )
     assert engine.talk("ann") == ANN
-
-
-def test_fusion_rewards_agreement() -> None:
-    dense = [Found("a", 0, 7, 0.9), Found("b", 0, 7, 0.8)]
-    words = [Found("c", 0, 7, 12.0), Found("b", 0, 7, 11.0)]
-    assert [(f.talk_id, round(f.score, 5)) for f in fuse(dense, words)] == [
-        ("b", 0.03226),
-        ("a", 0.01639),
-        ("c", 0.01639),
-    ]
-    assert fuse([], []) == []
 
 
 def test_same_cue_ids_in_two_talks_are_not_mixed_up(engine: Engine) -> None:
