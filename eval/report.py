@@ -88,18 +88,11 @@ def html(rows: Sequence[Row], scores: Mapping[Setting, SettingScores], made_from
     sections = []
     for setting, found in scores.items():
         own = [row for row in rows if row.setting == setting]
-        figures = (
-            ("Right moment among the first k", plots.hit_curves(found["all"])),
-            ("Seconds off", plots.seconds_off(own)),
-            ("Precision against coverage", plots.precision_against_coverage(own)),
-            ("Time by step", plots.latency(found["cost"])),
-            ("By type of question", plots.by_type(found["groups"])),
-        )
         sections.append(
             {
                 "name": SETTINGS[setting],
                 "scores": found,
-                "figures": [(title, Markup(svg)) for title, svg in figures if svg],
+                "figures": [(title, Markup(svg)) for title, svg in figures(own, found).items()],
             }
         )
     ordered = sorted(rows, key=lambda row: (verdict(row).order, row.id))
@@ -108,6 +101,18 @@ def html(rows: Sequence[Row], scores: Mapping[Setting, SettingScores], made_from
         .get_template("report.html.jinja")
         .render(sections=sections, rows=ordered, made_from=made_from, tiles=TILES, settings=SETTINGS)
     )
+
+
+def figures(rows: Sequence[Row], scores: SettingScores) -> dict[str, str]:
+    """The figures of one setting, title -> SVG; those without data are left out."""
+    drawn = {
+        "Right moment among the first k": plots.hit_curves(scores["all"]),
+        "Seconds off": plots.seconds_off(rows),
+        "Precision against coverage": plots.precision_against_coverage(rows),
+        "Time by step": plots.latency(scores["cost"]),
+        "By type of question": plots.by_type(scores["groups"]),
+    }
+    return {title: svg for title, svg in drawn.items() if svg}
 
 
 def markdown(rows: Sequence[Row], scores: Mapping[Setting, SettingScores], made_from: Mapping[str, object]) -> str:

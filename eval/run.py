@@ -2,7 +2,7 @@
 
 OUT/outcomes[.talk|.corpus].jsonl   what came back, line by line as it comes: an interrupted run goes on from here
 OUT/run[.talk|.corpus].jsonl        the form any scorer reads
-OUT/per_question.jsonl  scores.json  made_from.json  report.html  report.md
+OUT/per_question.jsonl  scores.json  made_from.json  report.html  report.md  figures/*.svg
 """
 
 from __future__ import annotations
@@ -57,9 +57,14 @@ def run(
                     engine.close()
             rows += [judge(item, outcomes[item.question.id], corpus.talks, setting) for item in items]
         write_lines(plan.out / f"run{suffix}.jsonl", (row.outcome.run_row() for row in rows if row.setting == setting))
-    write_lines(plan.out / "per_question.jsonl", (row.model_dump(mode="json", exclude_defaults=True) for row in rows))
+    write_lines(
+        plan.out / "per_question.jsonl", (row.slim().model_dump(mode="json", exclude_defaults=True) for row in rows)
+    )
     scores = {s: score([row for row in rows if row.setting == s], seed=plan.seed) for s in plan.settings}
     write_json(plan.out / "scores.json", {"made_from": made_from, "settings": scores})
+    for setting, found in scores.items():
+        for title, svg in report.figures([row for row in rows if row.setting == setting], found).items():
+            write_text(plan.out / "figures" / f"{setting}-{title.lower().replace(' ', '-')}.svg", svg)
     write_text(plan.out / "report.html", report.html(rows, scores, made_from))
     write_text(plan.out / "report.md", report.markdown(rows, scores, made_from))
     return scores

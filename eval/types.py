@@ -212,3 +212,8 @@ class Row(BaseModel):
     def answerable(self) -> bool:
         """True when the talk answers it."""
         return bool(self.gold)
+
+    def slim(self) -> Row:
+        """Without what only measures need: hits after the third, hits of single arms. outcomes.jsonl keeps them."""
+        outcome = self.outcome.model_copy(update={"hits": self.outcome.hits[:3], "arms": {}, "plain_hits": None})
+        return self.model_copy(update={"outcome": outcome})

@@ -31,7 +31,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_all_files_are_written(plan: Plan) -> None:
     run(plan)
-    names = "outcomes.jsonl run.jsonl per_question.jsonl scores.json made_from.json report.html report.md"
+    names = "outcomes.jsonl run.jsonl per_question.jsonl scores.json made_from.json report.html report.md figures"
     assert {path.name for path in plan.out.iterdir()} == set(names.split())
     rows = lines(plan.out / "run.jsonl")
     assert [row["id"] for row in rows] == ["q1", "q2", "q3", "q4"]
@@ -51,7 +51,7 @@ def test_what_made_it_is_recorded_without_secrets_or_places(plan: Plan, monkeypa
     assert made_from["answers"] == "extract"
     assert len(made_from["data"]["data"]) == 16
     assert made_from["libraries"]["chromadb"]
-    everything = "".join(path.read_text() for path in plan.out.iterdir())
+    everything = "".join(path.read_text() for path in plan.out.rglob("*.*"))
     assert "sk-very-secret" not in everything
     assert str(plan.out.parent) not in everything
 
