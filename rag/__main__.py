@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     transcript.add_argument("talk", metavar="TALK")
     _add_json(transcript, _transcript)
 
+    export = commands.add_parser("export", help="write the corpus as one JSON Lines file, or one talk as WebVTT")
+    export.add_argument("--talk", default="", metavar="ID", help="only this talk, as WebVTT")
+    export.add_argument("out", type=Path, metavar="OUT")
+    _add_json(export, _export)
+
     remove = commands.add_parser("remove", help="remove a talk from the library")
     remove.add_argument("talk", metavar="TALK")
     remove.add_argument("--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another writer")
@@ -139,6 +144,23 @@ def _transcript(args: argparse.Namespace) -> int:
             speaker = cue.speaker
             print(f"\n{_line(speaker)}:")
         print(f"{timecode(cue.start_ms):>8}  {cue.id:<6} {_line(cue.text)}")
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from rag.export import corpus_lines, talk_vtt
+    from rag.files import write_whole
+    from rag.library import Library
+
+    library = Library(settings().home)
+    ids = [args.talk] if args.talk else library.ids()
+    talks = [library.get(talk_id) for talk_id in ids]
+    text = talk_vtt(talks[0]) if args.talk else "".join(f"{line}\n" for line in corpus_lines(talks))
+    write_whole(args.out, lambda file: file.write(text.encode()))
+    if args.json:
+        _print_json({"path": str(args.out), "talks": ids})
+    else:
+        print(f"{args.out}: {len(talks)} talks", file=sys.stderr)
     return 0
 
 

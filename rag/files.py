@@ -31,7 +31,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise StoreError(
-            f"{path}: can't be written ({error.strerror or error}); free space or choose another RAG_HOME"
+            f"{path}: can't be written ({error.strerror or error}); free space or choose another folder"
         ) from error
 
 

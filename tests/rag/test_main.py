@@ -163,3 +163,27 @@ def test_wrong_settings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: py
 def test_k_out_of_range(home: Path, capsys: pytest.CaptureFixture[str], k: str) -> None:
     assert cli.main(["search", "x", "-k", k]) == 2
     assert f"-k: found {k}, expected 1 to 1000" in capsys.readouterr().err
+
+
+def test_export_of_one_talk_is_webvtt(home: Path, tmp_path: Path) -> None:
+    assert cli.main(["export", "--talk", "talk-a", str(tmp_path / "talk.vtt")]) == 0
+    text = (tmp_path / "talk.vtt").read_text(encoding="utf-8")
+    assert text.startswith("WEBVTT\n\nNOTE\ntalk_id: talk-a\ntitle: A talk\n")
+    assert "\ns2\n00:00:02.000 --> 00:00:04.000\n<v Ann>Preemption evicts the longest sequence.\n" in text
+
+
+def test_export_of_the_corpus_is_one_json_line_a_talk(home: Path, tmp_path: Path) -> None:
+    assert cli.main(["export", str(tmp_path / "corpus.jsonl")]) == 0
+    lines = (tmp_path / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["talk_id"] for line in lines] == ["talk-a", "talk-b"]
+
+
+def test_export_of_an_unknown_talk_writes_nothing(home: Path, tmp_path: Path) -> None:
+    assert cli.main(["export", "--talk", "nope", str(tmp_path / "x.vtt")]) == 2
+    assert not (tmp_path / "x.vtt").exists()
+
+
+def test_export_below_a_file_is_one_line(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert cli.main(["export", str(tmp_path / "file" / "x.jsonl")]) == 3
+    assert "x.jsonl: can't be written" in capsys.readouterr().err
