@@ -23,6 +23,7 @@ def read(document: dict[str, Any]) -> Reading:
     problems: list[Problem] = []
     is_automatic = any(isinstance(event, dict) and _is_automatic(event) for event in events)
     for number, event in enumerate(events):
+        events[number] = None  # a long track's words take a gigabyte as dicts: let each go once it is read
         caption = _caption(event) if isinstance(event, dict) else None
         if isinstance(caption, Caption):
             captions.append(caption)
