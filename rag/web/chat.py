@@ -66,6 +66,8 @@ def _moment(found: Citation | Hit, lead_in_ms: int) -> dict[str, Any]:
         "cue": cues[0].id,
         "last_cue": cues[-1].id,
         "play_ms": play_ms,
+        "end_ms": max(cue.end_ms for cue in cues),
+        "duration_ms": talk.duration_ms,
         "time": timecode(start_ms),
         "quote": words(cues),
         "before": _shorten(talk.cues[found.first - 1].text, keep_end=True) if found.first else "",

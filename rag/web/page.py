@@ -52,7 +52,7 @@ import(new URL('desk/static/desk.js', document.baseURI)).then(({ mount }) => mou
 }));
 """
 
-_STYLES = ("base", "ask", "listen", "narrow")
+_STYLES = ("base", "ask", "sources", "listen", "narrow")
 _HEAD = "\n".join(
     (
         '<meta name="color-scheme" content="light dark">',
@@ -100,7 +100,14 @@ def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ())
     app.include_router(media_routes(engine.talk))
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
-        app, _blocks(engine, settings), path="/", head=_HEAD, footer_links=[], run_history=False, show_error=False
+        app,
+        _blocks(engine, settings),
+        path="/",
+        head=_HEAD,
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        max_file_size=1,  # Gradio takes uploads from anyone who finds the route; the page has no use for them
     )
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
     return app

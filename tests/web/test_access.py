@@ -41,9 +41,8 @@ def test_no_serious_violation(
     answer = replace(
         quoting(talk, 1, 2, 3), answered_by="a model", notice="A notice.", missing="a part", searched="Else?"
     )
-    claims = tuple(
-        replace(c, support=s) for c, s in zip(answer.claims, ("supported", "weak", "unsupported"), strict=True)
-    )
+    first, weak, lone = answer.claims
+    claims = (first, replace(weak, support="weak"), replace(lone, support="unsupported"))
     engine = FakeEngine([talk, other], script=[replace(answer, claims=claims, hits=(Hit(other, 0, 0, 1, Span(0, 0)),))])
     page, _ = open_page(serve(engine).url, color_scheme=scheme, bypass_csp=True)
     assert violations(page) == []

@@ -192,9 +192,9 @@ def test_filters_count_talks_and_restrict_the_search(
 ) -> None:
     page, _ = open_page(serve(engine).url)
     options = page.locator("select[name=speaker] option").all_inner_texts()
-    assert options == ["All speakers", "Ada (1)", "Ben (1)", "Cy (1)"]
+    assert options == ["Speaker", "Ada (1)", "Ben (1)", "Cy (1)"]
     page.select_option("select[name=year]", "2025")
-    assert page.locator("select[name=speaker] option").all_inner_texts() == ["All speakers", "Cy (1)"]
+    assert page.locator("select[name=speaker] option").all_inner_texts() == ["Speaker", "Cy (1)"]
     page.select_option("select[name=talk]", "two")
     ask(page, "Topic?")
     filters = engine.asked[0][1]
@@ -382,6 +382,18 @@ def test_new_talks_show_up_and_a_restart_is_told_and_survived(
     assert page.locator(".claim").count() == 6
 
 
+def test_a_talk_that_was_removed_is_told(
+    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    page, _ = open_page(serve(engine).url)
+    ask(page, "Topic?")
+    engine.library = engine.library[1:]
+    page.click(".chip >> nth=0")
+    page.wait_for_selector(".banner:visible")
+    assert page.locator(".banner").inner_text() == "This talk is no longer in the library."
+    page.wait_for_selector(".banner", state="hidden", timeout=10_000)
+
+
 def test_a_long_talk_opens_at_once(serve: Callable[..., Server], open_page: Callable[..., Any]) -> None:
     texts = [f"Sentence {n}. " + "word " * (5 + n % 23) for n in range(4000)]
     long = talk_of(*texts, talk_id="long", each_ms=2700, title="Three hours")
@@ -427,6 +439,44 @@ def test_uncited_finds_are_folded_and_many_citations_stay_readable(
     assert page.locator(".sources .card:visible").count() == 30
     assert page.locator(".more summary").inner_text() == "1 more moment found"
     assert page.locator(".more .card").is_hidden()
+
+
+def test_moments_found_are_there_before_the_first_sentence(
+    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    talk = engine.library[0]
+    hits = (Hit(talk, 3, 3, 0.5, Span(3, 3)), Hit(talk, 15, 16, 0.4, Span(15, 16)))
+    engine.script = [replace(snapshot, hits=hits) for snapshot in growing(quoting(talk, 3))]
+    engine.pace_s = 1.0
+    page, _ = open_page(serve(engine).url)
+    ask(page, "All?", wait=False)
+    page.wait_for_selector(".more .card >> nth=1")
+    assert page.locator(".claim").count() == 0
+    assert page.locator(".more summary").inner_text() == "2 moments found"
+    page.wait_for_selector(".claim")
+    assert page.locator(".more .card").is_hidden()
+
+
+def test_strips_show_where_it_is_said_and_jump_there(
+    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    first, second = engine.library
+    answer = quoting(first, 3, 15)
+    engine.script = [replace(answer, hits=(Hit(second, 9, 10, 0.5, Span(9, 10)),))]
+    page, _ = open_page(serve(engine).url)
+    ask(page, "Where?")
+    assert page.locator(".strip .name").all_inner_texts() == ["First talk", "Second talk"]
+    assert page.locator(".pin").evaluate_all("pins => pins.map(pin => pin.style.left)") == ["10%", "50%"]
+    heat = page.locator(".heat").evaluate("heat => [heat.style.left, heat.style.width]")
+    assert heat == ["30%", "6.67%"]
+    page.click(".pin >> nth=1")
+    page.wait_for_selector(".cue.active")
+    assert active(page) == 15
+    track = page.locator(".track >> nth=1").bounding_box()
+    assert track is not None
+    page.mouse.click(track["x"] + track["width"] * 0.81, track["y"] + track["height"] / 2)
+    page.wait_for_function("document.querySelector('.title').textContent === 'Second talk'")
+    assert active(page) == 24
 
 
 def test_copying(engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]) -> None:

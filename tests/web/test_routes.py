@@ -100,6 +100,13 @@ def test_static_files_are_checked_on_every_load_and_nothing_else_is_served(serve
     assert httpx.get(f"{server.url}desk/static/..%2fpage.py").status_code == 404
 
 
+def test_gradio_takes_no_uploads_and_gives_no_files(server: Server) -> None:
+    big = {"files": ("x.txt", b"x" * 100)}
+    assert httpx.post(f"{server.url}gradio_api/upload", files=big).status_code == 413
+    for path in ("/etc/passwd", str(Path(__file__)), "../../etc/passwd"):
+        assert httpx.get(f"{server.url}gradio_api/file={path}").status_code in (403, 404)
+
+
 def test_asking(engine: FakeEngine, server: Server) -> None:
     engine.script = growing(quoting(TALK, 1, 2))
     past = [{"question": "Before?", "answer": "Yes."}]

@@ -36,6 +36,8 @@ def test_a_cited_moment() -> None:
             "cue": "s3",
             "last_cue": "s4",
             "play_ms": 4000,
+            "end_ms": 8000,
+            "duration_ms": 10000,
             "time": "0:04",
             "quote": "Two. Three.",
             "before": "One.",

@@ -1,7 +1,8 @@
 // One answer on the screen. It grows with every snapshot from the server: what is already there stays the same
 // element, so that a chip can be clicked, and keeps the focus, while the answer still arrives.
 
-import { count, h, outLink } from "./dom.js";
+import { count, h, keyed, outLink } from "./dom.js";
+import { createStrips } from "./strip.js";
 
 const SUPPORT = {
   supported: { sign: "✓", label: "Backed by the cited words", word: "" },
@@ -17,6 +18,7 @@ export function createAnswer(onPlay) {
   const cards = keyed(h("ol", { class: "cards" }));
   const nearest = keyed(h("ol", { class: "cards" }));
   const more = keyed(h("ol", { class: "cards" }));
+  const strips = createStrips(onPlay);
   const notice = h("p", { class: "notice", hidden: true });
   const refusal = h("div", { class: "refusal", hidden: true });
   const missing = h("p", { class: "missing", hidden: true });
@@ -36,7 +38,7 @@ export function createAnswer(onPlay) {
   sources.append(cards.element, showAll);
   const folded = h("details", { class: "more", hidden: true }, h("summary"), more.element);
   const element = h("div", { class: "answer" });
-  element.append(notice, refusal, claims.element, missing, waiting, sources, nearest.element, folded);
+  element.append(notice, refusal, claims.element, missing, waiting, strips.element, sources, nearest.element, folded);
 
   function update(view) {
     const moments = new Map(view.citations.map((citation) => [citation.n, citation]));
@@ -60,9 +62,14 @@ export function createAnswer(onPlay) {
     nearest.show(view.nearest, (moment) => card(moment, onPlay, true));
     put(missing, view.missing && !view.abstained ? `Not covered: ${view.missing}` : "");
 
+    strips.update(view);
     more.show(view.more, (moment) => card(moment, onPlay, true));
-    folded.hidden = !view.done || !view.more.length;
-    folded.firstChild.textContent = `${count(view.more.length, "more moment")} found`;
+    folded.hidden = !view.more.length;
+    folded.firstChild.textContent = `${count(view.more.length, view.citations.length ? "more moment" : "moment")} found`;
+    // What was found is there to read while the first sentence is being written; then it makes room.
+    const nothingElse = !view.done && !view.claims.length;
+    if (nothingElse !== folded.classList.contains("early")) folded.open = nothingElse;
+    folded.classList.toggle("early", nothingElse);
 
     waiting.hidden = view.done;
     waiting.lastChild.textContent = view.claims.length ? "Writing" : view.searched ? "Reading" : "Searching the talks";
@@ -165,27 +172,4 @@ function card(moment, onPlay, withTalk) {
 function put(element, text) {
   element.hidden = !text;
   if (element.textContent !== text) element.textContent = text;
-}
-
-/** A container whose n-th child belongs to the n-th item and is built anew only when that item changes. */
-function keyed(element) {
-  const signatures = [];
-  return {
-    element,
-    show(items, build, refresh = () => {}) {
-      items.forEach((item, index) => {
-        const signature = JSON.stringify({ ...item, support: undefined });
-        if (signatures[index] !== signature) {
-          const built = build(item);
-          if (element.children[index]) element.children[index].replaceWith(built);
-          else element.append(built);
-          signatures[index] = signature;
-        }
-        refresh(element.children[index], item);
-      });
-      while (element.children.length > items.length) element.lastChild.remove();
-      signatures.length = items.length;
-      element.hidden = !items.length;
-    },
-  };
 }

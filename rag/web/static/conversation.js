@@ -2,8 +2,7 @@
 
 import { createAnswer } from "./answer.js";
 import { absolute, questionHref } from "./address.js";
-import { copyText, count, h } from "./dom.js";
-import { confirmOn } from "./pane.js";
+import { confirmOn, copyText, count, h } from "./dom.js";
 
 const KEPT_UNDER = "talkcite.conversation.1";
 const TURNS_KEPT = 30;

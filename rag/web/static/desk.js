@@ -6,6 +6,8 @@ import { h } from "./dom.js";
 import { createLibrary } from "./library.js";
 import { createPane } from "./pane.js";
 
+const NOTICE_MS = 4000;
+
 /** `ask(request)`, `stop()`: events for the server; `onAnswer(show)`: `show` gets every snapshot of an answer. */
 export function mount({ element, ask, stop, onAnswer }) {
   const root = element.querySelector(".desk");
@@ -41,7 +43,7 @@ export function mount({ element, ask, stop, onAnswer }) {
     describe: (filters) => library.describe(filters),
     onPlay(chosen) {
       step = citations.findIndex((citation) => citation.n === chosen.n);
-      pane.open(chosen.talk, { cue: chosen.cue, ms: chosen.play_ms, play: true });
+      play(chosen);
     },
     onFocus(turn) {
       if (turn !== focused) step = -1;
@@ -90,8 +92,16 @@ export function mount({ element, ask, stop, onAnswer }) {
     if (!citations.length) return;
     step = (step + direction + citations.length) % citations.length;
     if (step < 0) step = citations.length - 1;
-    const { talk, cue, play_ms: ms } = citations[step];
-    pane.open(talk, { cue, ms, play: true });
+    play(citations[step]);
+  }
+
+  async function play({ talk, cue, play_ms: ms }) {
+    const opened = await pane.open(talk, { cue, ms, play: true });
+    if (!opened && banner.hidden) {
+      banner.textContent = "This talk is no longer in the library.";
+      banner.hidden = false;
+      setTimeout(() => library.look(), NOTICE_MS); // which also takes the notice away
+    }
   }
 
   function submit() {

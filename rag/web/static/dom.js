@@ -52,3 +52,37 @@ export async function copyText(text) {
   carrier.remove();
   if (!copied) throw new Error("the browser did not allow copying");
 }
+
+/** A container whose n-th child belongs to the n-th item and is built anew only when that item changes. */
+export function keyed(element) {
+  const signatures = [];
+  return {
+    element,
+    show(items, build, refresh = () => {}) {
+      items.forEach((item, index) => {
+        const signature = JSON.stringify({ ...item, support: undefined });
+        if (signatures[index] !== signature) {
+          const built = build(item);
+          if (element.children[index]) element.children[index].replaceWith(built);
+          else element.append(built);
+          signatures[index] = signature;
+        }
+        refresh(element.children[index], item);
+      });
+      while (element.children.length > items.length) element.lastChild.remove();
+      signatures.length = items.length;
+      element.hidden = !items.length;
+    },
+  };
+}
+
+/** Shows on a button, for a moment, that it did what it says. */
+export function confirmOn(button) {
+  const label = button.textContent;
+  button.textContent = "Copied";
+  button.disabled = true;
+  setTimeout(() => {
+    button.textContent = label;
+    button.disabled = false;
+  }, 1200);
+}

@@ -5,10 +5,10 @@ import { count, h, lengthText } from "./dom.js";
 const LOOK_EVERY_MS = 20000;
 const LOOK_WHILE_RUNNING_MS = 3000;
 const FACETS = [
-  { name: "talk", label: "Talk", any: "All talks", of: (talk) => [talk.id], text: (talk) => talk.title },
-  { name: "speaker", label: "Speaker", any: "All speakers", of: (talk) => talk.speakers },
-  { name: "event", label: "Event", any: "All events", of: (talk) => [talk.event] },
-  { name: "year", label: "Year", any: "All years", of: (talk) => [talk.date.slice(0, 4)] },
+  { name: "talk", label: "Talk", of: (talk) => [talk.id], text: (talk) => talk.title },
+  { name: "speaker", label: "Speaker", of: (talk) => talk.speakers },
+  { name: "event", label: "Event", of: (talk) => [talk.event] },
+  { name: "year", label: "Year", of: (talk) => [talk.date.slice(0, 4)] },
 ];
 
 /**
@@ -48,9 +48,13 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
         onTalks(talks);
       }
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // fetch fails with a TypeError when nobody answers
-      onServer(false, false);
+      noAnswer(error);
     }
+  }
+
+  function noAnswer(error) {
+    if (!(error instanceof TypeError)) throw error; // fetch fails with a TypeError when nobody answers
+    onServer(false, false);
   }
 
   async function watch() {
@@ -60,14 +64,18 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
     }
   }
 
-  /** A talk with its transcript; null when there is none of that id. */
+  /** A talk with its transcript; null when there is none of that id, or nobody answers. */
   async function load(id) {
-    if (!loaded.has(id)) {
+    if (loaded.has(id)) return loaded.get(id);
+    try {
       const response = await fetch(`desk/talks/${encodeURIComponent(id)}`);
       if (!response.ok) return null;
       loaded.set(id, await response.json());
+      return loaded.get(id);
+    } catch (error) {
+      noAnswer(error);
+      return null;
     }
-    return loaded.get(id);
   }
 
   function drawList() {
@@ -106,7 +114,7 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
       }
       const options = [...counts].sort(([, a], [, b]) => a.text.localeCompare(b.text));
       select.replaceChildren(
-        h("option", { value: "", text: facet.any }),
+        h("option", { value: "", text: facet.label }),
         ...options.map(([value, { n, text }]) => h("option", { value, text: facet.name === "talk" ? text : `${text} (${n})` })),
       );
       select.value = counts.has(chosen) ? chosen : "";

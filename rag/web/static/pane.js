@@ -1,11 +1,12 @@
 // The right side: one open talk with its player and transcript, moving together.
 
 import { momentHref, absolute } from "./address.js";
-import { copyText, h, lengthText, outLink, timecode } from "./dom.js";
+import { confirmOn, copyText, h, lengthText, outLink, timecode } from "./dom.js";
 import { createPlayer } from "./player.js";
 import { createTranscript } from "./transcript.js";
 
 const LONGEST_LEAD_IN_MS = 60000;
+const LONGEST_SEEK_MS = 3000;
 
 /**
  * `loadTalk(id)` resolves to a talk or null; `onMoment(moment, { step })` tells what is shown now: { talk, cue, ms }, or
@@ -21,7 +22,9 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
 
   let talk = null;
   let player = null;
-  let held = null; // the cue just jumped to stays active until the recording leaves it: starts can coincide
+  // The cue just jumped to stays active until the recording has got there and left it again: the player may still tell
+  // where it was before, and cues can start at the same time.
+  let held = null;
   let citations = [];
   let matches = [];
   let match = -1;
@@ -98,7 +101,7 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
     // A moment may start some seconds before its sentence (lead-in); a second or less is an address's rounding.
     const lead = ms === null ? 0 : start - ms;
     const from = lead >= 1000 && lead <= LONGEST_LEAD_IN_MS ? ms : start;
-    held = { index, from, end };
+    held = { from, end: Math.max(end, from + 250), reached: false, since: performance.now() };
     transcript.setFollowing(true);
     transcript.activate(index);
     if (play) {
@@ -109,7 +112,11 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
   }
 
   function followTime(ms) {
-    if (held && ms >= held.from - 100 && ms < Math.max(held.end, held.from + 250)) return;
+    if (held && ms >= held.from - 100 && ms < held.end) {
+      held.reached = true;
+      return;
+    }
+    if (held && !held.reached && performance.now() - held.since < LONGEST_SEEK_MS) return;
     held = null;
     transcript.activate(at(ms));
   }
@@ -174,15 +181,4 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
       return talk;
     },
   };
-}
-
-/** Shows on a button, for a moment, that it did what it says. */
-export function confirmOn(button) {
-  const label = button.textContent;
-  button.textContent = "Copied";
-  button.disabled = true;
-  setTimeout(() => {
-    button.textContent = label;
-    button.disabled = false;
-  }, 1200);
 }

@@ -28,8 +28,6 @@ function noPlayer(box, media) {
 function filePlayer(box, media, title, onTime) {
   const element = h(media.kind, { controls: true, preload: "metadata", playsinline: true, "aria-label": title });
   element.src = media.src;
-  const report = () => onTime(Math.round(element.currentTime * 1000));
-  for (const type of ["timeupdate", "seeked"]) element.addEventListener(type, report);
   element.addEventListener("error", () => {
     box.append(h("p", { class: "no-recording", role: "alert", text: "This browser can't play the recording." }));
   });
@@ -37,6 +35,8 @@ function filePlayer(box, media, title, onTime) {
 
   // Before the metadata is there a position is only remembered: the latest one wins.
   let wanted = null;
+  const report = () => wanted === null && onTime(Math.round(element.currentTime * 1000));
+  for (const type of ["timeupdate", "seeked"]) element.addEventListener(type, report);
   element.addEventListener("loadedmetadata", () => {
     if (wanted !== null) element.currentTime = wanted;
     wanted = null;
