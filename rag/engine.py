@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
+from threading import Thread
 
 from rag.answer import ask
 from rag.embed import Embedder, canonical_name, load_embedder
@@ -30,9 +31,9 @@ class Engine:
         self._reader = IndexReader(settings.home)
         self._library = Library(settings.home)
         self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
-        # Loading the model takes seconds; the index opens meanwhile.
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load-model")
-        self._embedder = self._pool.submit(lambda: embedder or load_embedder(self._model()))
+        # Loading the model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
+        self._embedder: Future[Embedder] = Future()
+        Thread(target=self._load, args=(embedder,), name="load-model", daemon=True).start()
 
     def __enter__(self) -> Engine:
         return self
@@ -84,9 +85,14 @@ class Engine:
             )
 
     def close(self) -> None:
-        """Give back files, memory and threads."""
+        """Give back files and memory."""
         self._reader.close()
-        self._pool.shutdown(wait=True)
+
+    def _load(self, embedder: Embedder | None) -> None:
+        try:
+            self._embedder.set_result(embedder or load_embedder(self._model()))
+        except Exception as error:  # whoever asks for the model gets it, whatever it is
+            self._embedder.set_exception(error)
 
     def _model(self) -> str:
         """The model to ask with: the one that made the index, until the library is embedded again with another."""
