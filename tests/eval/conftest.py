@@ -45,8 +45,9 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def plan(data: Path, tmp_path: Path) -> Plan:
-    return Plan(data=(data,), out=tmp_path / "out", cache=tmp_path / "cache")
+def plan(data: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """A run over `data`; its library, the same in all tests, is built once."""
+    return Plan(data=(data,), out=tmp_path / "out", cache=tmp_path_factory.getbasetemp() / "eval-cache")
 
 
 def silent(_: str) -> None:

@@ -178,7 +178,8 @@ def test_written_answers_need_a_model(plan: Plan) -> None:
         run(replace(plan, answers="llm"))
 
 
-def test_the_library_is_built_once_and_renewed_when_the_talks_change(plan: Plan) -> None:
+def test_the_library_is_built_once_and_renewed_when_the_talks_change(plan: Plan, tmp_path: Path) -> None:
+    plan = replace(plan, cache=tmp_path / "cache")
     run(plan)
     (first,) = plan.cache.iterdir()
     run(plan)
