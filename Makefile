@@ -29,7 +29,7 @@ install: .venv/installed
 pins:
 	rm -rf .venv-pins
 	$(PYTHON) -m venv .venv-pins
-	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,local,youtube]'
+	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,youtube]' xllamacpp
 	{ sed '/^# ---/q' constraints.txt; .venv-pins/bin/pip freeze --exclude talkcite | sed 's/+cpu//'; } > constraints.new
 	mv constraints.new constraints.txt
 	rm -rf .venv-pins
@@ -40,9 +40,9 @@ clean:
 .venv/installed: pyproject.toml constraints.txt
 	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable .
+	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable .
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	@$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
