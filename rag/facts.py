@@ -41,7 +41,8 @@ _WORD = re.compile(r"[^\W_]+(?:[.'’&+-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:…]\s+|[\"“(\[]\s*)$")
 # Capitalised words that are no names wherever they stand.
-_COMMON = frozenset("i i'm i've i'd i'll ok okay mr mrs ms dr prof".split())
+_COMMON = frozenset("ok okay mr mrs ms dr prof".split())
+_PRONOUNS = frozenset("i we you he she it they that there".split())
 # Words that often begin a sentence; anything else there counts as a name when the talk never writes it small.
 _STARTERS = frozenset(
     (
@@ -79,7 +80,7 @@ _COMMON_ENDINGS = (
 # Soundex's classes of consonants that are easily confused, with the first letter treated like the others.
 _CONFUSED = {"1": "bfpvw", "2": "cgjkqsxz", "3": "dt", "4": "l", "5": "mn", "6": "r", "": "aeiouhy"}
 _SOUNDS = str.maketrans({letter: sound for sound, letters in _CONFUSED.items() for letter in letters})
-_ALIKE = 0.6
+_ALIKE = 0.65
 _SHORT = 3
 _JOINED_WORDS = 3
 
@@ -126,8 +127,9 @@ def names(text: str, small_words: Collection[str] = ()) -> list[str]:
     found = []
     for match in _WORD.finditer(text):
         word = re.sub(r"['’]s$", "", match[0])
-        small = word.lower()
-        if len(word) < 2 or small in _COMMON or word[0].isdigit():
+        small = word.lower().replace("’", "'")
+        pronoun = small.partition("'")[0] in _PRONOUNS  # "I'll", "We're"
+        if len(word) < 2 or pronoun or small in _COMMON or word[0].isdigit():
             continue
         inner = any(char.isupper() or char.isdigit() for char in word[1:])
         starts = _is_common(small, small_words) and _SENTENCE_START.search(text[: match.start()])
@@ -219,7 +221,9 @@ def _sounds_alike(a: str, b: str) -> bool:
     if _sound(a) != _sound(b) or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
     if min(len(a), len(b)) <= _SHORT:
-        return len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
+        # Spelled-out letters ("KV", "GLM"); a short word with a vowel is too like many others.
+        spelled = not re.search(r"[aeiou]", a)
+        return spelled and len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
     return SequenceMatcher(None, a, b).ratio() >= _ALIKE
 
 

@@ -16,6 +16,7 @@ _ORDER = re.compile(
     r"|\b(?:system|your) prompt\b|\bcite\b.{0,20}\bs?\d+\b|\bset covered\b|\bnot covered\b|\bnew rule\b"
     r"|\b(?:answer|reply|respond|speak)\b.{0,20}\b(?:only|in (?:french|german|spanish|english|chinese|italian))\b"
     r"|\b(?:ignorez?|oubliez?|ignoriere?|ignora)\b.{0,40}\binstru\w+|\brépond\w*\b.{0,20}\b(?:en|uniquement)\b"
+    r"|\b(?:do not|don't|never) (?:mention|say|cite)\b.{0,60}\byour (?:answer|reply)\b"
     r"|\byou are now an?\b|\bfrom (?:here|now) on\b.{0,30}\b(?:answer|reply|cite|cited|speak|you)\b",
     re.IGNORECASE,
 )
