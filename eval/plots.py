@@ -21,7 +21,11 @@ from eval.types import Row
 INK, MUTED, GRID = "#1d2433", "#667085", "#e4e7ec"
 BLUE, ORANGE, GREEN, VIOLET, RED = "#2f6fde", "#e4812f", "#1f9d72", "#7d5bd0", "#d1483f"
 
-_ARMS = (("", "both arms", BLUE), ("dense:", "meaning only", GREEN), ("words:", "words only", ORANGE))
+_ARMS = (
+    ("", "moments shown", BLUE),
+    ("dense:", "meaning alone, passages", GREEN),
+    ("words:", "words alone, passages", ORANGE),
+)
 _OFF_S = (5, 15, 30, 60, 300)
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
