@@ -85,8 +85,10 @@ class Engine:
             )
 
     def close(self) -> None:
-        """Give back files and memory."""
+        """Give back files, memory and connections."""
         self._reader.close()
+        if self._llm is not None:
+            self._llm.close()
 
     def _load(self, embedder: Embedder | None) -> None:
         try:

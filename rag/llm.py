@@ -72,6 +72,10 @@ class LLM(Protocol):
         """The reply, piece by piece, an empty one at least four times a second. Raises `LLMError`; closing stops it."""
         ...
 
+    def close(self) -> None:
+        """Give back connections."""
+        ...
+
 
 class OpenAIChat:
     """Chat completions of one model at one base address. Safe for several threads; `close` ends its own thread."""

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("TALKCITE_SHARED", ROOT.parent / "shared"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of handed-in talks and cases; tests that need it are skipped where it is absent."""
     if not SHARED.is_dir():
