@@ -7,7 +7,7 @@ export RAG_HOME ?= data
 .PHONY: run test check format install pins clean
 
 run: .venv/installed
-	@test -e "$(RAG_HOME)/index/CURRENT" || $(BIN)/python -m ingest eval/data/talks
+	@ls "$(RAG_HOME)"/talks/*.json > /dev/null 2>&1 || $(BIN)/python -m ingest eval/data/talks
 	@$(BIN)/python app.py $(ARGS)
 
 test: .venv/installed-dev

@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("ingest: stopped; what was stored until now is kept", file=sys.stderr)
         return 1
+    for line in report.errors():
+        print(f"ingest: {line}", file=sys.stderr)
     if call.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
     else:

@@ -102,6 +102,8 @@ def ingest(
         files.append(report)
         progress.finish(report)
     removed = _prune(paths, writer, identities) if options.prune else []
+    if not options.prune:  # after pruning, a folder without captions is what was asked for
+        files += _without_captions(paths, files)
     return Report(tuple(files), tuple(ignored), tuple(removed))
 
 
@@ -112,7 +114,18 @@ def check(paths: Sequence[str | Path], options: Options = Options(), progress: P
     for entry in _read_all(paths, options, progress, ignored):
         files.append(entry if isinstance(entry, FileReport) else entry.report)
         progress.finish(files[-1])
+    files += _without_captions(paths, files)
     return Report(tuple(files), tuple(ignored))
+
+
+def _without_captions(paths: Sequence[str | Path], files: Sequence[FileReport]) -> list[FileReport]:
+    """An entry for each given folder in which nothing was found: silence would look like success."""
+    why = "no captions in this folder, expected .vtt, .srt or another caption format"
+    return [
+        FileReport(str(path), "failed", error=f"{path}: {why}")
+        for path in paths
+        if Path(path).is_dir() and not any(Path(entry.path).is_relative_to(path) for entry in files)
+    ]
 
 
 def read_file(path: str) -> list[tuple[Reading, list[Cue]]]:

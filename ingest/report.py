@@ -72,14 +72,19 @@ class Report:
         }
 
     def lines(self) -> Iterator[str]:
-        """The report for people."""
+        """The report for people, without what failed."""
         for entry in self.files:
-            yield from _entry_lines(entry)
+            if entry.status != "failed":
+                yield from _entry_lines(entry)
         for path, why in self.ignored:
             yield f"ignored    {path}: {why}"
         for removed in self.removed:
             yield f"removed    {removed}"
         yield self._summary()
+
+    def errors(self) -> Iterator[str]:
+        """Why inputs failed, a line each."""
+        return (entry.error for entry in self.files if entry.status == "failed")
 
     def _summary(self) -> str:
         counts = {status: sum(entry.status == status for entry in self.files) for status in _ORDER}
@@ -94,9 +99,6 @@ _ORDER: tuple[Status, ...] = ("added", "replaced", "unchanged", "checked", "fail
 
 
 def _entry_lines(entry: FileReport) -> Iterator[str]:
-    if entry.status == "failed":
-        yield f"failed     {entry.error}"
-        return
     minutes = entry.duration_ms / 60_000
     yield f"{entry.status:<10} {entry.path}: {entry.talk_id}, {entry.cues:,} cues, {minutes:.1f} min"
     yield from (f"           repaired: {what}" for what in entry.repaired)

@@ -134,7 +134,7 @@ def serving_model(home: Path) -> str:
 
 
 def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
-    """Bring the index up to the library's state and return the name of the published generation.
+    """Bring the index up to the library's state; the name of the published generation, "" while there was no talk.
 
     Call with the writer's lock held. Copies and changes the current generation, or builds anew from the library's
     vectors (nothing is embedded) when there is none, it belongs to another model or way of making texts, or the
@@ -143,6 +143,8 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     home = library.home
     wanted = _indexable(library, model, say)
     name = current_name(home)
+    if not name and not wanted:
+        return ""  # an ingest in which everything failed leaves no trace
     current = read_manifest(index_folder(home) / name) if name else None
     fits = current is not None and current.fits(model, dim)
     if (

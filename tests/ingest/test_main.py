@@ -46,7 +46,15 @@ def test_a_refused_file_is_one_line_with_its_place(tmp_path: Path, capsys: pytes
         assert printed.out == ""
         assert printed.err.count("\n") == 1
     assert main(["--check", str(bad)]) == 1
-    assert f"{bad}:1: found" in capsys.readouterr().out
+    assert f"ingest: {bad}:1: found" in capsys.readouterr().err
+
+
+def test_a_folder_without_captions_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "letter.txt").write_text("Dear all, nothing is captioned here.\n")
+    assert main(["--check", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"ingest: {tmp_path}: no captions in this folder, expected .vtt, .srt or another caption format\n"
+    )
 
 
 def test_the_health_report_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

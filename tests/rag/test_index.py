@@ -225,7 +225,13 @@ def test_superseded_generations_are_kept_for_ten_minutes_and_then_deleted(
     assert len(list(tmp_path.glob("vectors/*/*.npy"))) == 2
 
 
-def test_an_empty_library_publishes_an_empty_index(tmp_path: Path) -> None:
+def test_nothing_is_published_before_there_is_a_talk(tmp_path: Path) -> None:
     ingest(tmp_path)
+    assert current_name(tmp_path) == ""
+    assert publish(Library(tmp_path), WordEmbedder.name, WordEmbedder.dim) == ""
+
+
+def test_removing_the_last_talk_publishes_an_empty_index(tmp_path: Path) -> None:
+    ingest(tmp_path, numbered_talk(3))
+    removing(tmp_path, "talk-a")
     assert published(tmp_path) == {}
-    assert publish(Library(tmp_path), WordEmbedder.name, WordEmbedder.dim) == "gen-000001"
