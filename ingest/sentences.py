@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple
 
 from sentencex import segment
 
 from ingest.types import Caption, Reading
+from ingest.word_times import Word, timed_words
 from rag.types import Cue
 
 MAX_WORDS = 40
@@ -32,19 +31,12 @@ _MAX_RUN = 20_000  # words held at a time
 _WORDS_PER_END = 50  # fewer sentence ends than one in so many words: the text has no punctuation
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "｡", "।", "؟")
-_CLOSING = "'\"’”)]»"
+_CLOSING = "'\"’”)]»」』）"
 _STOPS_WITHOUT_BLANK = ("。", "！", "？", "｡")
+# A thousand characters or more, ending behind a stop without blank that no closing mark or further stop follows.
+_STRETCH = re.compile(r".{1000,}?[。！？｡](?![」』）】》〉”’\"')\]。！？｡])|.+\Z", re.DOTALL)
 _LABEL = re.compile(r"\[(?!inaudible|unclear|indistinct|unintelligible)[^\W\d_][^\[\]]{0,38}\]", re.IGNORECASE)
 _KEPT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
-
-
-class _Word(NamedTuple):
-    """A word with its time; `caption` is the position of the caption it stands in."""
-
-    text: str
-    start_ms: int
-    end_ms: int
-    caption: int
 
 
 def is_own_cutting(reading: Reading) -> bool:
@@ -101,12 +93,12 @@ def _kept(captions: Sequence[Caption]) -> list[Cue]:
     ]
 
 
-def _runs(captions: Sequence[Caption]) -> Iterator[list[_Word]]:
+def _runs(captions: Sequence[Caption]) -> Iterator[list[Word]]:
     """Words that one voice says on end: nothing in a run ends a sentence but its punctuation, pauses and length."""
-    run: list[_Word] = []
+    run: list[Word] = []
     for position, caption in enumerate(captions):
         following = captions[position + 1] if position + 1 < len(captions) else None
-        words = _timed_words(caption, position, following)
+        words = timed_words(caption, position, following)
         if run and (_parted(captions[position - 1], caption) or _is_long(run)):
             yield run
             run = []
@@ -122,12 +114,12 @@ def _runs(captions: Sequence[Caption]) -> Iterator[list[_Word]]:
         yield run
 
 
-def _is_long(run: Sequence[_Word]) -> bool:
+def _is_long(run: Sequence[Word]) -> bool:
     """True when a run has grown so long that it is better to go on with a new one, after a sentence if possible."""
     return len(run) >= _MAX_RUN or (len(run) >= _MAX_RUN // 10 and _ends_sentence(run[-1]))
 
 
-def _ends_sentence(word: _Word) -> bool:
+def _ends_sentence(word: Word) -> bool:
     return word.text.rstrip(_CLOSING).endswith(_STOPS)
 
 
@@ -139,53 +131,16 @@ def _parted(before: Caption, caption: Caption) -> bool:
     return 2 * overlap > min(before.end_ms - before.start_ms, caption.end_ms - caption.start_ms) > 0
 
 
-def _timed_words(caption: Caption, position: int, following: Caption | None) -> list[_Word]:
-    """The words of a caption with times: its own where it has them, else shared out by characters between those."""
-    texts = caption.text.split()
-    end_ms = caption.end_ms
-    if following is not None and caption.start_ms < following.start_ms < end_ms:
-        end_ms = following.start_ms  # else a sentence in its second half would start after the next caption's
-    times = caption.words if len(caption.words) == len(texts) else (None,) * len(texts)
-    offsets = [0]
-    for text in texts:
-        offsets.append(offsets[-1] + len(text) + 1)
-    anchors = [(offsets[n], time.start_ms) for n, time in enumerate(times) if time is not None]
-    if not anchors or anchors[0][0] > 0:
-        anchors.insert(0, (0, caption.start_ms))
-    anchors.append((offsets[-1], max(end_ms, anchors[-1][1])))
-    starts = _interpolated(offsets, anchors)
-    words = []
-    for n, (text, time) in enumerate(zip(texts, times, strict=True)):
-        end = caption.end_ms if n == len(texts) - 1 else starts[n + 1]
-        own_end = time.end_ms if time is not None and n < len(texts) - 1 else end
-        words.append(_Word(text, starts[n], max(starts[n], min(end, own_end)), position))
-    return words
-
-
-def _interpolated(offsets: Sequence[int], anchors: Sequence[tuple[int, int]]) -> list[int]:
-    """Times at rising offsets, straight lines between the anchors (offset, time), never running backwards."""
-    times: list[int] = []
-    segments = pairwise(anchors)
-    (left, left_ms), (right, right_ms) = next(segments)
-    for offset in offsets:
-        while offset > right:
-            (left, left_ms), (right, right_ms) = next(segments)
-        share = (offset - left) / (right - left) if right > left else 1.0
-        time = right_ms if offset == right else left_ms + round((right_ms - left_ms) * share)
-        times.append(max(time, times[-1] if times else time))
-    return times
-
-
-def _parts(words: list[_Word]) -> list[list[_Word]]:
+def _parts(words: list[Word]) -> list[list[Word]]:
     """The words with sound labels at either end, and `>>` marks of a new speaker, as parts of their own."""
     if not words or not any(word.text.startswith((">>", "[")) for word in words):
         return [words] if words else []
-    parts: list[list[_Word]] = []
+    parts: list[list[Word]] = []
     rest = words
     while rest and (count := _label_at_start(rest)):
         parts.append(rest[:count])
         rest = rest[count:]
-    tail: list[list[_Word]] = []
+    tail: list[list[Word]] = []
     while rest and (count := _label_at_end(rest)):
         tail.insert(0, rest[-count:])
         rest = rest[:-count]
@@ -197,16 +152,16 @@ def _parts(words: list[_Word]) -> list[list[_Word]]:
     return [*parts, *([rest[first:]] if rest else []), *tail]
 
 
-def _label_at_start(words: Sequence[_Word]) -> int:
+def _label_at_start(words: Sequence[Word]) -> int:
     """How many words the sound label at the start takes, 0 when there is none."""
     return next((n for n in range(1, min(len(words), 6) + 1) if _is_label(words[:n])), 0)
 
 
-def _label_at_end(words: Sequence[_Word]) -> int:
+def _label_at_end(words: Sequence[Word]) -> int:
     return next((n for n in range(1, min(len(words), 6) + 1) if _is_label(words[-n:])), 0)
 
 
-def _is_label(words: Sequence[_Word]) -> bool:
+def _is_label(words: Sequence[Word]) -> bool:
     if not words[0].text.startswith(("[", "(", "♪")):
         return False
     text = " ".join(word.text for word in words)
@@ -215,7 +170,7 @@ def _is_label(words: Sequence[_Word]) -> bool:
     return len(text) <= 60 and Cue("", 0, 0, text).is_sound_label
 
 
-def _sentences(run: list[_Word], language: str, punctuated: bool) -> Iterator[list[_Word]]:
+def _sentences(run: list[Word], language: str, punctuated: bool) -> Iterator[list[Word]]:
     for sentence in _at_sentence_ends(run, language):
         for part in _parts(sentence):
             if punctuated and _ends_sentence(part[-1]):
@@ -225,42 +180,39 @@ def _sentences(run: list[_Word], language: str, punctuated: bool) -> Iterator[li
                     yield from _cut(piece, MAX_WORDS, MAX_MS)
 
 
-def _at_sentence_ends(run: list[_Word], language: str) -> Iterator[list[_Word]]:
+def _at_sentence_ends(run: list[Word], language: str) -> Iterator[list[Word]]:
     """The run divided where sentencex sees a sentence end; inside a word for scripts without blanks."""
     text = " ".join(word.text for word in run)
     words = iter(run)
-    word: _Word | None = next(words)
-    sentence: list[_Word] = []
+    word: Word | None = next(words)
+    taken = 0  # letters of `word` that stand in sentences already
+    sentence: list[Word] = []
     letters = 0
-    for found in segment(language or "en", text):
+    for found in _segmented(text, language or "en"):
         letters += len(found) - found.count(" ")
-        if not found.endswith((" ", *_STOPS_WITHOUT_BLANK)):
+        if not found.endswith(" ") and not found.rstrip(_CLOSING).endswith(_STOPS_WITHOUT_BLANK):
             continue  # not a sentence end but punctuation inside a word, as in "![p](link)"
         while word is not None and letters > 0:
-            if len(word.text) <= letters:
-                sentence.append(word)
-                letters -= len(word.text)
-                word = next(words, None)
-            else:
-                head, word = _divided(word, letters)
-                sentence.append(head)
-                letters = 0
+            until = min(len(word.text), taken + letters)
+            sentence.append(word.part(taken, until))
+            letters -= until - taken
+            taken = until
+            if taken == len(word.text):
+                word, taken = next(words, None), 0
         if sentence:
             yield sentence
             sentence = []
     if word is not None:
-        yield [word, *words]
+        yield [word.part(taken, len(word.text)), *words]
 
 
-def _divided(word: _Word, length: int) -> tuple[_Word, _Word]:
-    middle = word.start_ms + round((word.end_ms - word.start_ms) * length / len(word.text))
-    return (
-        word._replace(text=word.text[:length], end_ms=middle),
-        word._replace(text=word.text[length:], start_ms=middle),
-    )
+def _segmented(text: str, language: str) -> Iterator[str]:
+    """sentencex's sentences. It is shown a stretch at a time, as it takes the square of the time without blanks."""
+    for stretch in _STRETCH.findall(text):
+        yield from segment(language, stretch)
 
 
-def _at_pauses(words: list[_Word]) -> Iterator[list[_Word]]:
+def _at_pauses(words: list[Word]) -> Iterator[list[Word]]:
     first = 0
     for n in range(1, len(words)):
         pause_ms = _pause_ms(words[n - 1], words[n])
@@ -270,7 +222,7 @@ def _at_pauses(words: list[_Word]) -> Iterator[list[_Word]]:
     yield words[first:]
 
 
-def _cut(words: list[_Word], max_words: int, max_ms: int) -> Iterator[list[_Word]]:
+def _cut(words: list[Word], max_words: int, max_ms: int) -> Iterator[list[Word]]:
     """Pieces within both limits, cut where the speaker pauses, at a comma, or at the end of a line."""
     first = 0
     while len(words) - first > max_words or words[-1].end_ms - words[first].start_ms > max_ms:
@@ -286,14 +238,14 @@ def _cut(words: list[_Word], max_words: int, max_ms: int) -> Iterator[list[_Word
     yield words[first:]
 
 
-def _break_value(before: _Word, after: _Word) -> int:
+def _break_value(before: Word, after: Word) -> int:
     """How well a cut between two words suits a reader, in milliseconds of pause."""
     value = _pause_ms(before, after)
     value += _COMMA_BONUS_MS if before.text.endswith((",", ";", ":", "、", "，")) else 0
     return value + (_LINE_BONUS_MS if before.caption != after.caption else 0)
 
 
-def _pause_ms(before: _Word, after: _Word) -> int:
+def _pause_ms(before: Word, after: Word) -> int:
     """Silence between two words. Files often stretch a word to the next one's start, so no word counts as slow."""
     spoken = min(before.end_ms - before.start_ms, 200 + _MS_PER_CHARACTER * len(before.text))
     return max(0, after.start_ms - before.start_ms - spoken)

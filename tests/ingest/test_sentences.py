@@ -31,6 +31,20 @@ def test_word_times_win_over_interpolation() -> None:
     ]
 
 
+def test_one_wrong_word_time_shifts_nothing_else() -> None:
+    words = (WordTime(5000, 5300), WordTime(1300, 1500), WordTime(2000, 9000))
+    found = cues(Caption(None, 1000, 3000, "One. Two. Three.", words=words), Caption(None, 3000, 4000, "Four."))
+    assert [(cue.text, cue.start_ms, cue.end_ms) for cue in found] == [
+        ("One.", 1000, 1300),
+        ("Two.", 1300, 1500),
+        ("Three.", 2000, 3000),
+        ("Four.", 3000, 4000),
+    ]
+    backwards = (WordTime(1100, 1200), WordTime(2500, 2600), WordTime(1500, 1600), WordTime(2000, 2100))
+    found = cues(Caption(None, 1000, 3000, "One. Two. Yes. Go.", words=backwards))
+    assert [cue.start_ms for cue in found] == [1100, 1300, 1500, 2000]
+
+
 def test_own_cutting_is_kept() -> None:
     captions = (Caption("s1", 0, 1000, "One. Two"), Caption("s2", 1000, 2000, "and three"))
     assert plain(cues(*captions)) == [("s1", 0, 1000, "One. Two"), ("s2", 1000, 2000, "and three")]
@@ -86,6 +100,13 @@ def test_text_without_punctuation_is_cut_at_pauses() -> None:
 def test_scripts_without_blanks_are_cut_inside_a_caption() -> None:
     found = cues(Caption(None, 0, 1000, "今日は晴れ。明日は雨。"), language="ja")
     assert plain(found) == [("s1", 0, 545, "今日は晴れ。"), ("s2", 545, 1000, "明日は雨。")]
+
+
+def test_a_long_text_without_blanks_is_cut_alike_throughout() -> None:
+    found = cues(Caption(None, 0, 100_000, "「はい。」そう。" * 2000))
+    assert len(found) == 4000
+    assert {cue.text for cue in found} == {"「はい。」", "そう。"}
+    assert [cue.start_ms for cue in found[-2:]] == [99_950, 99_981]
 
 
 def test_links_and_markup_are_no_sentence_ends() -> None:
