@@ -21,9 +21,12 @@ from ingest.speakers import with_prefixed_speakers
 from ingest.text import clock_ms, one_line, shortened, split_lines
 from ingest.types import Caption, Meta, Problem, Reading
 
-SENTENCE = re.compile(r"\s*(\d{1,7})\.\s+(?:(\d{1,4}):)?(\d{2}):(\d{2})(.*)")
-_NUMBERED = re.compile(r"\s*(\d{1,7})\.\s+\S")
-ABOUT = re.compile(r"\s*(?:(.*?)\s+·\s+)?(\d+)\s+min(?:utes)?\s+·\s+(\d+)\s+sentences\b")
+# Every run of blanks that more may follow has a limit: a line of a million blanks must not take the square of that.
+SENTENCE = re.compile(r"[^\S\n]{0,40}(\d{1,7})\.\s{1,40}(?:(\d{1,4}):)?(\d{2}):(\d{2})(.*)")
+_NUMBERED = re.compile(r"\s{0,40}(\d{1,7})\.\s{1,40}\S")
+ABOUT = re.compile(
+    r"[^\S\n]{0,40}(?:(\S.{0,300}?)?\s{1,9}·\s{1,9})?(\d{1,6})\s{1,9}min(?:utes)?\s{1,9}·\s{1,9}(\d{1,7})\s{1,9}sentences\b"
+)
 ABOUT_ANYWHERE = re.compile(rf"^{ABOUT.pattern}", re.MULTILINE)
 _DASH = re.compile(r"\s+[—–]\s+")
 _NAMES = re.compile(r"\s*(?:,|;|&|\band\b)\s*")
