@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ingest.metadata import meta_from_fields
@@ -15,18 +16,31 @@ from ingest.text import MAX_MS, one_line, seconds_ms, shortened, split_lines
 from ingest.types import Caption, NotCaptions, Problem, Reading
 
 _TALK_KEYS = ("talk_id", "talk", "video_id")
-_MAX_TALK_CUES = 200_000
+_SAMPLE = 200_000  # characters
+_FIRST_LINES = 50
 
 
 def is_json_lines(text: str) -> bool:
-    """True when the first line is a JSON object of its own and more follow."""
+    """True when the first line is a JSON object of its own and more follow, or when most lines are such objects.
+
+    The first lines decide: one of them may be broken.
+    """
     first, _, rest = text.strip().partition("\n")
-    return bool(rest.strip()) and isinstance(_parsed(first), dict)
+    if not rest.strip():
+        return False
+    head = [line for line in split_lines(text[:_SAMPLE])[:_FIRST_LINES] if line.strip()]
+    objects = sum(line.lstrip().startswith("{") and isinstance(_parsed(line), dict) for line in head)
+    return isinstance(_parsed(first), dict) or 2 * objects > len(head)
 
 
 def is_talk(document: object) -> bool:
     """True for an object with a list of cues."""
     return isinstance(document, dict) and isinstance(_cues(document), list)
+
+
+def is_cue(document: object) -> bool:
+    """True for an object with text and a usable start."""
+    return isinstance(document, dict) and "text" in document and _time(document, "start") is not None
 
 
 def read_lines(text: str) -> list[Reading]:
@@ -42,15 +56,15 @@ def read_lines(text: str) -> list[Reading]:
             problems.append(Problem(number, f"not a JSON object: {shortened(line)}", lost=True))
         elif is_talk(document):
             readings.append(read_talk(document, number))
-        elif "text" in document and _time(document, "start") is not None:
+        elif is_cue(document):
             loose.setdefault(_talk_of(document), []).append((number, document))
         else:
             problems.append(Problem(number, f"neither a talk with cues nor a cue: {shortened(line)}", lost=True))
-    readings.extend(_read_cues(cues) for cues in loose.values())
+    readings.extend(read_cues(cues) for cues in loose.values())
     if not readings:
         raise NotCaptions("JSON Lines without captions, expected a talk with cues or a cue with text and start a line")
     first = readings[0]
-    readings[0] = Reading(first.captions, (*problems, *first.problems), first.meta, first.keeps_cutting)
+    readings[0] = replace(first, problems=(*problems, *first.problems))
     return readings
 
 
@@ -65,10 +79,11 @@ def read_talk(document: Mapping[str, Any], line: int) -> Reading:
         problems=tuple(problems),
         meta=meta_from_fields(document),
         keeps_cutting=document.get("cutting") == "keep",
+        line=line,
     )
 
 
-def _read_cues(lines: list[tuple[int, dict[str, Any]]]) -> Reading:
+def read_cues(lines: list[tuple[int, dict[str, Any]]]) -> Reading:
     """The talk whose cues stand in a line each; its metadata is what its first line says."""
     problems: list[Problem] = []
     captions = [_caption(cue, number, "", problems) for number, cue in lines]
@@ -78,6 +93,7 @@ def _read_cues(lines: list[tuple[int, dict[str, Any]]]) -> Reading:
         problems=tuple(problems),
         meta=meta_from_fields({**first, "talk_id": _talk_of(first)}),
         keeps_cutting=first.get("cutting") == "keep",
+        line=lines[0][0],
     )
 
 
@@ -116,7 +132,7 @@ def _cues(document: Mapping[str, Any]) -> list[Any] | None:
     for key in ("cues", "segments", "sentences", "captions", "lines"):
         found = document.get(key)
         if isinstance(found, list):
-            return found[: _MAX_TALK_CUES + 1]
+            return found
     return None
 
 

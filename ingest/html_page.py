@@ -94,7 +94,7 @@ class _Page(HTMLParser):
         self._skipped_link = None
         self._line = _Line(attributes["id"], self.getpos()[0], depth)
         for name, value in attributes.items():
-            time = (int(value) if value.isdigit() else None) if name.endswith("ms") else seconds_ms(value)
+            time = (int(value) if value.isdigit() else None) if name.endswith("ms") else _attribute_ms(value)
             if "start" in name and self._line.start_ms is None:
                 self._line.start_ms = time
             elif "end" in name and self._line.end_ms is None:
@@ -165,6 +165,12 @@ def _caption(line: _Line, problems: list[Problem]) -> Caption | None:
         problems.append(Problem(line.number, f"end before start for {line.id}; the start is kept"))
         end_ms = line.start_ms
     return Caption(line.id, line.start_ms, end_ms, text, line.speaker, line.number)
+
+
+def _attribute_ms(value: str) -> int | None:
+    """Seconds, or a clock time, in milliseconds."""
+    seconds = seconds_ms(value)
+    return clock_ms(value) if seconds is None else seconds
 
 
 def _timed_link(href: str) -> tuple[str, int | None]:

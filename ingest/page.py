@@ -113,6 +113,7 @@ def _read_page(lines: list[str], offset: int) -> Reading:
         problems=tuple(sorted(problems, key=lambda problem: problem.line)),
         meta=head.meta,
         keeps_cutting=True,
+        line=offset + 1,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,8 @@ from ingest.encoding import decode
 from ingest.health import order_problems
 from ingest.sentences import is_own_cutting
 from ingest.speakers import with_prefixed_speakers
-from ingest.text import split_lines
-from ingest.types import NotCaptions, Reading, Unreadable
+from ingest.text import shortened, split_lines
+from ingest.types import NotCaptions, Problem, Reading, Unreadable
 
 MAX_BYTES = 100_000_000
 MAX_CUES = 200_000
@@ -25,9 +26,11 @@ _MAX_JSON_VALUES = 12_000_000
 SUPPORTED = ".vtt, .srt, .sbv, .json3, Whisper .json, transcript page .txt or .html, .jsonl, or .gz and .zip of these"
 
 _HTML = re.compile(
-    r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|main|article|section|div|ol|ul|p)\b",
+    r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|title|meta|link|style|script"
+    r"|body|main|article|section|header|nav|div|table|dl|ol|ul|li|p|h[1-6]|a|span)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_JSON = re.compile(r"\{(?!\\)|\[\s*(?:[\[{\"]|$)", re.MULTILINE)  # not "[Music]", nor a placement code such as {\an8}
 _PAGE = re.compile(rf"^{page.SENTENCE.pattern}$", re.MULTILINE)
 _SRT = re.compile(rf"^{srt.TIMING.pattern}", re.MULTILINE)
 _SBV = re.compile(rf"^{sbv.TIMING.pattern}$", re.MULTILINE)
@@ -64,7 +67,7 @@ def _read_text(text: str, name: str) -> list[Reading]:
         _limit(text.count("-->"))
         return [_with_cues(vtt.read(text))]
     start = text[:_SAMPLE].lstrip()
-    if start.startswith(("{", "[")) and not re.match(r"\[[^\]\n]*\]\s*$", start, re.M) and not start.startswith("{\\"):
+    if _JSON.match(start) or corpus.is_json_lines(text):
         return _read_json(text)
     if _HTML.match(start):
         return [_with_cues(html_page.read(text))]
@@ -75,7 +78,7 @@ def _read_plain(text: str) -> list[Reading]:
     sample = "\n".join(split_lines(text[:_SAMPLE]))
     if page.ABOUT_ANYWHERE.search(sample) or (_PAGE.search(sample) and not _SRT.search(sample)):
         _limit(sum(1 for _ in _PAGE.finditer(text)))
-        return [_with_cues(reading) for reading in page.read(text)]
+        return _with_cues_each(page.read(text))
     if _SRT.search(sample):
         _limit(text.count("-->"))
         return [_with_cues(srt.read(text))]
@@ -89,9 +92,9 @@ def _read_json(text: str) -> list[Reading]:
     if text.count("{") + text.count("[") > _MAX_JSON_OBJECTS or text.count(",") > _MAX_JSON_VALUES:
         raise Unreadable(f"more than {_MAX_JSON_OBJECTS:,} objects or {_MAX_JSON_VALUES:,} values; split the file")
     if corpus.is_json_lines(text):
-        return [_with_cues(reading) for reading in corpus.read_lines(text)]
+        return _with_cues_each(corpus.read_lines(text))
     _limit(max(text.count('"tStartMs"'), text.count('"text"')))
-    return [_with_cues(reading) for reading in _read_document(parse_json(text))]
+    return _with_cues_each(_read_document(parse_json(text)))
 
 
 def parse_json(text: str) -> Any:
@@ -113,6 +116,8 @@ def _read_document(document: Any) -> list[Reading]:
             return [whisper.read(document)]
         if corpus.is_talk(document):
             return [corpus.read_talk(document, line=1)]
+        if corpus.is_cue(document):
+            return [corpus.read_cues([(1, document)])]
     if isinstance(document, list) and document and all(isinstance(entry, dict) for entry in document):
         if all(corpus.is_talk(entry) for entry in document):
             return [corpus.read_talk(entry, line=1) for entry in document]
@@ -128,12 +133,34 @@ def _limit(cues: int) -> None:
         raise Unreadable(f"about {cues:,} cues, the limit is {MAX_CUES:,}; split the file")
 
 
+def _with_cues_each(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings that hold captions, the first of them with a problem for each of the others.
+
+    Raises `Unreadable` when none does.
+    """
+    if len(readings) == 1:
+        return [_with_cues(readings[0])]
+    found: list[Reading] = []
+    problems: list[Problem] = []
+    for reading in readings:
+        try:
+            found.append(_with_cues(reading))
+        except Unreadable as error:
+            name = reading.meta.talk_id or reading.meta.title
+            problems.append(Problem(error.line or reading.line, f"talk {shortened(name)}: {error}", lost=True))
+            problems.extend(reading.problems)
+    if not found:
+        raise Unreadable(problems[0].what, problems[0].line)
+    return [replace(found[0], problems=(*problems, *found[0].problems)), *found[1:]]
+
+
 def _with_cues(reading: Reading) -> Reading:
     """The reading with speakers and in time order, when it holds any caption.
 
     Raises `Unreadable` naming the first problem otherwise.
     """
     if reading.captions:
+        _limit(len(reading.captions))
         captions = reading.captions if is_own_cutting(reading) else with_prefixed_speakers(reading.captions)
         return replace(reading, captions=captions, problems=(*reading.problems, *order_problems(captions)))
     if reading.problems:

@@ -86,7 +86,7 @@ class Reading:
 
     `keeps_cutting` is set where the file says, or its kind implies, that each caption is a sentence with a lasting
     id. `repeats` counts the repeated lines of scrolling captions that were removed; `dropped_ids` holds the ids of
-    entries that gave no caption.
+    entries that gave no caption. `line` is where the talk starts in a file of several, 0 for the file as a whole.
     """
 
     captions: tuple[Caption, ...]
@@ -95,3 +95,4 @@ class Reading:
     keeps_cutting: bool = False
     repeats: int = 0
     dropped_ids: tuple[str, ...] = ()
+    line: int = 0

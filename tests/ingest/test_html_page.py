@@ -1,6 +1,7 @@
 import pytest
 
 from ingest.html_page import read
+from ingest.read import read_bytes
 from ingest.types import Caption, NotCaptions
 
 PAGE = """<!DOCTYPE html><html><head><title>site</title><style>p{}</style></head><body>
@@ -44,3 +45,16 @@ def test_lines_without_time_and_repeated_ids_are_reported() -> None:
 def test_any_other_page_is_refused_by_its_title() -> None:
     with pytest.raises(NotCaptions, match='"404 Not Found"'):
         read("<html><title>404 Not Found</title><body><h1>Oops</h1></body></html>")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<table><tr id=s1 data-start=1><td>Cell</td></tr></table>",
+        "<?xml version='1.0' encoding='utf-8'?>\n<!DOCTYPE html><html><p id='s1' data-start='1'>Cell</p></html>",
+        "<title>T</title><li id=s1 data-start=00:00:01.000>Cell</li>",
+    ],
+)
+def test_pages_that_begin_in_other_ways(page: str) -> None:
+    [reading] = read_bytes(page.encode(), "x")
+    assert [(c.id, c.start_ms, c.text) for c in reading.captions] == [("s1", 1000, "Cell")]
