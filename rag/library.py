@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from rag.types import Chapter, Cue, Talk
 from rag.windows import TEXT_FORM, passages, sentences
 
 FORMAT = 1
+_TALKS_IN_MEMORY = 64
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
 
 
@@ -214,11 +216,18 @@ def _to_json(stored: StoredTalk) -> dict[str, Any]:
 
 def _read(path: Path) -> StoredTalk | None:
     try:
-        content = path.read_bytes()
+        found = path.stat()
+        return _parse(path, (found.st_ino, found.st_mtime_ns, found.st_size))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreError(f"{path}: can't be read ({error.strerror or error})") from error
+
+
+@lru_cache(maxsize=_TALKS_IN_MEMORY)
+def _parse(path: Path, version: tuple[int, int, int]) -> StoredTalk:  # noqa: ARG001  (it is part of the key)
+    """The talk in a file; `version` tells one state of the file from the next, since an ingest looks several times."""
+    content = path.read_bytes()
     try:
         data = json.loads(content)
         if data["format"] != FORMAT:
