@@ -25,6 +25,8 @@ def read(document: dict[str, Any]) -> Reading:
     for number, event in enumerate(events):
         events[number] = None  # a long track's words take a gigabyte as dicts: let each go once it is read
         caption = _caption(event) if isinstance(event, dict) else None
+        if isinstance(caption, Caption) and event.get("dDurationMs") is not None and _ms(event["dDurationMs"]) is None:
+            problems.append(Problem(1, f"event {number}: no usable duration; the start is kept"))
         if isinstance(caption, Caption):
             captions.append(caption)
         elif not isinstance(event, dict) or caption is not None:
@@ -46,27 +48,33 @@ def _is_automatic(event: dict[str, Any]) -> bool:
 def _caption(event: dict[str, Any]) -> Caption | str | None:
     """The event's caption; None when it shows no text; a description of what is wrong otherwise."""
     segments = event.get("segs")
-    if not isinstance(segments, list):
+    if segments is None:
         return None
-    start_ms, duration_ms = event.get("tStartMs", 0), event.get("dDurationMs", 0)
+    if not isinstance(segments, list):
+        return f"segs is {type(segments).__name__}, expected a list"
     texts = [seg for seg in segments if isinstance(seg, dict) and isinstance(seg.get("utf8"), str)]
     text = " ".join("".join(printable(seg["utf8"]) for seg in texts).split())
     if not text:
         return None
-    if not _is_time(start_ms) or not _is_time(duration_ms):
-        return f"times {start_ms!r} + {duration_ms!r}, expected milliseconds; left out: {text[:60]!r}"
+    start_ms = _ms(event.get("tStartMs", 0))
+    if start_ms is None:
+        return f"start {event['tStartMs']!r}, expected milliseconds; left out: {text[:60]!r}"
+    duration_ms = _ms(event.get("dDurationMs")) or 0
     timed = any("tOffsetMs" in seg for seg in texts)
     line: Line = []
     for seg in texts:
-        offset = seg.get("tOffsetMs", 0)
-        at_ms = start_ms + offset if timed and _is_time(offset) else None
+        offset = _ms(seg.get("tOffsetMs", 0))
+        at_ms = start_ms + offset if timed and offset is not None else None
         line.append(Piece(printable(seg["utf8"]), at_ms))
     end_ms = start_ms + duration_ms
     return Caption(None, start_ms, end_ms, line_text(line), words=word_times(line, start_ms, end_ms))
 
 
-def _is_time(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_MS // 2
+def _ms(value: object) -> int | None:
+    """Whole milliseconds, also where they are written `2000.0`; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_MS // 2:
+        return None
+    return int(value) if value == int(value) else None
 
 
 def _with_next(captions: list[Caption]) -> list[tuple[Caption, int]]:

@@ -98,10 +98,26 @@ def _words(segment: dict[str, Any]) -> list[tuple[str, WordTime | None]]:
 
 
 def _aligned(text: str, words: list[tuple[str, WordTime | None]]) -> tuple[WordTime | None, ...]:
-    """The times for the words of `text`; () when the listed words are not these."""
-    if not any(time for _, time in words) or [word for word, _ in words] != text.split():
+    """The times for the words of `text`; () when the listed words are not these.
+
+    The list may divide a word, as in "Don" and "'t": it then lasts from its first piece to its last.
+    """
+    if not any(time for _, time in words) or "".join(word for word, _ in words) != "".join(text.split()):
         return ()
-    return tuple(time for _, time in words)
+    begins: dict[int, WordTime | None] = {}
+    ends: dict[int, WordTime | None] = {}
+    letters = 0
+    for word, time in words:
+        begins[letters] = time
+        letters += len(word)
+        ends[letters] = time
+    aligned: list[WordTime | None] = []
+    letters = 0
+    for word in text.split():
+        first, last = begins.get(letters), ends.get(letters + len(word))
+        aligned.append(first and first._replace(end_ms=max(first.end_ms, last.end_ms) if last else first.end_ms))
+        letters += len(word)
+    return tuple(aligned)
 
 
 def _loops(captions: list[Caption], numbers: list[int]) -> list[Problem]:

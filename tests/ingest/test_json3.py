@@ -41,6 +41,21 @@ def test_unusable_times_cost_one_event(time: object) -> None:
     assert [problem.what.split(":")[0] for problem in reading.problems] == ["event 0", "event 2"]
 
 
+@pytest.mark.parametrize("duration", [None, "1000", -5, 1.5, True, float("nan"), 2**60])
+def test_an_unusable_duration_costs_no_word(duration: object) -> None:
+    events = [{"tStartMs": 7000.0, "dDurationMs": duration, "segs": [{"utf8": "kept"}]}]
+    reading = read({"events": events})
+    assert reading.captions == (Caption(None, 7000, 7000, "kept"),)
+    assert [problem.lost for problem in reading.problems] == ([] if duration is None else [False])
+
+
+def test_segments_that_are_no_list_are_reported() -> None:
+    reading = read({"events": [{"tStartMs": 0, "segs": "x"}, {"tStartMs": 0, "segs": None}]})
+    assert [(problem.what, problem.lost) for problem in reading.problems] == [
+        ("event 0: segs is str, expected a list", True)
+    ]
+
+
 def test_events_that_are_no_list_are_refused() -> None:
     with pytest.raises(Unreadable, match="expected a list"):
         read({"events": {}})

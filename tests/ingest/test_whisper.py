@@ -18,6 +18,22 @@ def test_whisperx_words_without_times_stay_in_place() -> None:
     )
 
 
+def test_words_in_pieces_keep_their_times() -> None:
+    words = [
+        ("Don", 1.0, 1.2),
+        ("'t", 1.2, 1.5),
+        (" stop", 2.0, 2.4),
+        (" 2", 2.5, 2.6),
+        ("%", None, None),
+        (".", 2.8, 3),
+    ]
+    listed = [{"word": word, "start": start, "end": end} for word, start, end in words]
+    [caption] = read({"segments": [{"start": 0.5, "end": 3, "text": " Don't stop 2%.", "words": listed}]}).captions
+    assert caption.words == (WordTime(1000, 1500), WordTime(2000, 2400), WordTime(2500, 3000))
+    [other] = read({"segments": [{"start": 0.5, "end": 3, "text": " Do not stop", "words": listed}]}).captions
+    assert other.words == ()
+
+
 def test_whisper_cpp() -> None:
     document = {
         "result": {"language": "de"},
