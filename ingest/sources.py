@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import zipfile
 import zlib
@@ -13,12 +14,14 @@ from pathlib import Path, PurePosixPath
 
 from ingest.metadata import CAPTION_ENDINGS, meta_from_name, stems
 from ingest.read import MAX_BYTES, looks_like_captions
+from ingest.text import printable
 from ingest.types import Meta, Unreadable
 
 MAX_MEMBERS = 10_000
 _MAX_ARCHIVE_BYTES = 10 * MAX_BYTES
 _PEEK = 4096
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_ENCRYPTED = 0x1  # bit of a member's flags
 
 # Of several files that hold the same talk, the one with the best times is read.
 _BEST_FIRST = (".json3", ".json", ".vtt", ".srt", ".sbv", ".html", ".htm", ".txt", ".jsonl", ".ndjson")
@@ -44,6 +47,9 @@ class Source:
     meta: Meta = NOTHING_KNOWN
     is_named: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", printable(self.path))  # a name in an archive may hold line breaks and worse
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -57,7 +63,9 @@ def find_sources(path: str) -> Iterator[Source | Missing]:
     """The caption files behind one path, in a fixed order."""
     given = Path(path)
     try:
-        if given.is_dir():
+        if not path:  # which would mean the current folder
+            yield Missing(path, "an empty path, expected a file or folder")
+        elif given.is_dir():
             yield from _in_folder(given)
         elif given.exists():
             yield from _in_file(given, is_named=True)
@@ -138,13 +146,15 @@ def _in_zip(file: Path) -> Iterator[Source | Missing]:
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         yield Missing(str(file), f"damaged .zip file ({error})")
         return
+    nested = [info.filename for info in members if info.filename.lower().endswith(".zip")]
+    yield from (Missing(printable(f"{file}/{name}"), "an archive in an archive; unpack it first") for name in nested)
     members = [info for info in members if info.filename.lower().endswith((*CAPTION_ENDINGS, ".gz"))]
     unpacked = sum(info.file_size for info in members)
     if len(members) > MAX_MEMBERS or unpacked > _MAX_ARCHIVE_BYTES:
         limits = f"{MAX_MEMBERS:,} files and {_MAX_ARCHIVE_BYTES:,} bytes"
         yield Missing(str(file), f"unpacks to {len(members):,} files with {unpacked:,} bytes, the limit is {limits}")
         return
-    if not members:
+    if not members and not nested:
         yield Missing(str(file), "no caption files in the archive")
     for info in members:
         name = PurePosixPath(info.filename.replace("\\", "/")).name
@@ -155,13 +165,13 @@ def _in_zip(file: Path) -> Iterator[Source | Missing]:
 
 def _member(file: Path, info: zipfile.ZipInfo) -> bytes:
     """One file of an archive. Its stated size is not believed: reading stops at the limit."""
+    if info.flag_bits & _ENCRYPTED:
+        raise Unreadable("encrypted in the archive; unpack it first")
     try:
         with zipfile.ZipFile(file) as archive, archive.open(info) as opened:
             data = opened.read(MAX_BYTES + 1)
             if data.startswith(_GZIP):
-                data = zlib.decompressobj(wbits=31).decompress(data, MAX_BYTES + 1)
-    except RuntimeError as error:  # zipfile's answer to encryption
-        raise Unreadable(f"can't be unpacked ({error}); unpack the archive first") from None
+                data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_BYTES + 1)
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError) as error:
         raise Unreadable(f"damaged in the archive ({error})") from None
     return _within_limit(data)

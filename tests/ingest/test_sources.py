@@ -83,6 +83,48 @@ def test_damaged_archives_and_missing_paths_are_said(tmp_path: Path) -> None:
     assert list(find_sources(str(tmp_path / "none"))) == [Missing(str(tmp_path / "none"), "no such file or folder")]
 
 
+def test_a_gz_in_a_zip_is_read_to_its_end(tmp_path: Path) -> None:
+    halves = gzip.compress(VTT) + gzip.compress(b"\n00:03.000 --> 00:04.000\nYo.\n")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("cut.vtt.gz", gzip.compress(VTT)[:-9])
+        archive.writestr("two.vtt.gz", halves)
+    cut, two = (entry for entry in find_sources(str(tmp_path / "a.zip")) if isinstance(entry, Source))
+    assert two.load() == VTT + b"\n00:03.000 --> 00:04.000\nYo.\n"
+    with pytest.raises(Unreadable, match="damaged in the archive"):
+        cut.load()
+
+
+def test_archives_in_archives_and_encrypted_files_are_said(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("x.vtt", VTT)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("in/inner.zip", inner.getvalue())
+        archive.writestr("y.vtt", VTT)
+    missing, source = find_sources(str(tmp_path / "a.zip"))
+    assert missing == Missing(f"{tmp_path}/a.zip/in/inner.zip", "an archive in an archive; unpack it first")
+    assert isinstance(source, Source)
+    locked = bytearray(inner.getvalue())
+    locked[6] |= 1
+    locked[locked.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "b.zip").write_bytes(locked)
+    [entry] = find_sources(str(tmp_path / "b.zip"))
+    assert isinstance(entry, Source)
+    with pytest.raises(Unreadable, match=r"^encrypted in the archive; unpack it first$"):
+        entry.load()
+
+
+def test_names_in_archives_are_shown_on_one_line(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("new\nline\u202e.vtt", VTT)
+    [entry] = find_sources(str(tmp_path / "a.zip"))
+    assert entry.path == f"{tmp_path}/a.zip/new line.vtt"
+
+
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    assert list(find_sources("")) == [Missing("", "an empty path, expected a file or folder")]
+
+
 def test_files_of_one_talk_are_grouped_best_first(tmp_path: Path) -> None:
     for name in ("T.de.vtt", "T.en.vtt", "T.en-GB.vtt", "T.json", "T.txt", "U.en.vtt", "U.en.json3", "V.vtt"):
         (tmp_path / name).touch()
