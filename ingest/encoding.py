@@ -60,7 +60,14 @@ def _lenient(data: bytes, encoding: str) -> tuple[str, Problem | None]:
 
 
 def _utf16_without_mark(data: bytes) -> str:
-    """The byte order when every other byte of the beginning is zero, as in Western text saved as UTF-16."""
+    """The byte order when every other byte of the beginning is zero, as in Western text saved as UTF-16.
+
+    Captions in any script begin with a few such characters: a signature, a number or a time.
+    """
+    for encoding in ("utf-16-le", "utf-16-be"):
+        first = data[:8].decode(encoding, errors="replace")
+        if len(first) == 4 and first.isascii() and first[:1].isprintable() and b"\0" not in first.encode():
+            return encoding
     sample = data[:_SAMPLE]
     zeros = [sample[offset::2].count(0) for offset in (0, 1)]
     for offset, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):

@@ -18,6 +18,12 @@ def test_utf16_without_a_mark(encoding: str) -> None:
     assert decode("WEBVTT\n\nplain\n".encode(encoding)) == ("WEBVTT\n\nplain\n", None)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_in_other_scripts(encoding: str) -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\n" + "一二三你好世界我们今天讨论新的东西" * 100 + "\n"
+    assert decode(text.encode(encoding)) == (text, None)
+
+
 def test_other_encodings_are_detected() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nПривет, сегодня мы говорим о памяти и о кэше\n"
     assert decode(text.encode("cp1251")) == (text, None)
