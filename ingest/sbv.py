@@ -8,7 +8,7 @@ from ingest.text import clock_ms, decode_references, one_line, shortened, split_
 from ingest.types import Caption, Problem, Reading
 
 _TIME = r"\d{1,10}:\d{1,2}:\d{1,2}\.\d{1,3}"
-TIMING = re.compile(rf"[ \t]*({_TIME}),({_TIME})[ \t]*")
+TIMING = re.compile(rf"[ \t]*({_TIME})[ \t]*,[ \t]*({_TIME})[ \t]*")
 _MEANT_AS_TIMING = re.compile(r"[ \t]*\d+:\d+[\d:.]*,[\d:., \t]*")
 _BREAK = re.compile(r"\[br\]", re.IGNORECASE)
 

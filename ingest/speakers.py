@@ -16,6 +16,7 @@ from ingest.types import Caption
 _PREFIX = re.compile(r"([^\W\d_][^:\n]{0,59}?):\s+(?=\S)")
 _SHARE = 0.5  # of all captions
 _MAX_WORDS = 6
+_PARTICLES = frozenset("al bin d' da de del della den der di dos du el la le van von y zu".split())
 _SENTENCE_END = re.compile(r"[.!?;,]\s")
 
 
@@ -30,8 +31,10 @@ def with_prefixed_speakers(captions: Sequence[Caption]) -> tuple[Caption, ...]:
     # One-word labels such as "Note:" count as names only where they come back.
     if max(Counter(named).values()) < 2 and not all(" " in name and name.istitle() for name in named):
         return tuple(captions)
+    speakers = {name for name, count in Counter(named).items() if count > 1 or _reads_like_name(name)}
     return tuple(
-        _without_prefix(caption, name) if name else caption for caption, name in zip(captions, names, strict=True)
+        _without_prefix(caption, name) if name in speakers else caption
+        for caption, name in zip(captions, names, strict=True)
     )
 
 
@@ -44,6 +47,12 @@ def _name(text: str) -> str:
     abbreviated = re.sub(r"\b[^\W\d_]{1,3}\.(?=\s)", "", name)  # "Raj P. (Contoso)", "Dr. Lee"
     is_name = len(name.split()) <= _MAX_WORDS and not _SENTENCE_END.search(abbreviated)
     return name if is_name else ""
+
+
+def _reads_like_name(name: str) -> bool:
+    """False for several words that are not all written as names are, such as "Okay so"."""
+    words = name.split()
+    return len(words) == 1 or "(" in name or all(not word[0].islower() or word in _PARTICLES for word in words)
 
 
 def _without_prefix(caption: Caption, name: str) -> Caption:

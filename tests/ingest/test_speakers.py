@@ -35,6 +35,16 @@ def test_what_is_no_name_stays_in_the_text() -> None:
         assert spoken(*texts) == [("", text) for text in texts]
 
 
+def test_what_is_said_once_before_a_colon_is_no_speaker_in_a_file_with_names() -> None:
+    assert spoken("Ada Q: Hi.", "Okay so: one thing.", "Ada Q: Yes.", "Vincent van Gogh: No.", "kwame: Ok.") == [
+        ("Ada Q", "Hi."),
+        ("", "Okay so: one thing."),
+        ("Ada Q", "Yes."),
+        ("Vincent van Gogh", "No."),
+        ("kwame", "Ok."),
+    ]
+
+
 def test_voice_tags_rule_out_prefixes() -> None:
     captions = [Caption(None, 0, 1, "Bo: a", "Ada"), Caption(None, 1, 2, "Bo: b")]
     assert with_prefixed_speakers(captions) == tuple(captions)
