@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,21 @@ def meta_from_fields(fields: Mapping[str, Any]) -> Meta:
     )
 
 
-def meta_from_sidecar(path: Path) -> Meta:
+def meta_from_sidecar(path: Path, damaged: list[str] | None = None) -> Meta:
     """What the JSON file beside the captions says; nothing when there is none or it is no JSON object.
 
-    `<name>.json` wins over `<name>.info.json`. Names are tried with and without the language (`Talk.en.vtt`).
+    `<name>.json` wins over `<name>.info.json`. Names are tried with and without the language (`Talk.en.vtt`). The name
+    of an `.info.json` that can't be read is added to `damaged`; any other `.json` may be something else.
     """
     meta = Meta()
     for stem in stems(path.name):
         for ending in (".json", ".info.json"):
             sidecar = path.with_name(stem + ending)
             if sidecar.name != path.name:
-                meta = meta.or_else(_sidecar(sidecar))
+                found = _sidecar(sidecar)
+                if found is None and ending == ".info.json" and damaged is not None:
+                    damaged.append(sidecar.name)
+                meta = meta.or_else(found or Meta())
     return meta
 
 
@@ -123,18 +128,23 @@ def iso_date(text: str) -> str:
     if match is None:
         return ""
     year, month, day = match.groups()
-    if (month and not 1 <= int(month) <= 12) or (day and not 1 <= int(day) <= 31):
+    try:
+        date(int(year), int(month or 1), int(day or 1))
+    except ValueError:
         return ""
     return "-".join(part for part in (year, month, day) if part)
 
 
-def _sidecar(path: Path) -> Meta:
+def _sidecar(path: Path) -> Meta | None:
+    """What the file says, nothing where there is none; None when it can't be read."""
     try:
-        if not path.is_file() or path.stat().st_size > _SIDECAR_LIMIT:
+        if not path.is_file():
             return Meta()
+        if path.stat().st_size > _SIDECAR_LIMIT:
+            return None
         document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):  # not a sidecar; if it is a caption file, its own reading reports it
-        return Meta()
+    except (OSError, ValueError, RecursionError):
+        return None
     return meta_from_fields(document) if is_sidecar(document) else Meta()
 
 

@@ -199,7 +199,8 @@ def _read_source(source: Source, options: Options) -> list[_Read]:
 
 def _read_talk(source: Source, reading: Reading, options: Options, is_alone: bool) -> _Read:
     named = meta_from_name(source.name)
-    beside = meta_from_sidecar(source.file) if source.file and is_alone else Meta()
+    damaged: list[str] = []
+    beside = meta_from_sidecar(source.file, damaged) if source.file and is_alone else Meta()
     given = Meta(talk_id=options.talk_id, media=options.media).or_else(source.meta).or_else(beside)
     meta = given.or_else(reading.meta).or_else(named)
     language = _language(reading, meta)
@@ -220,6 +221,7 @@ def _read_talk(source: Source, reading: Reading, options: Options, is_alone: boo
     draft = Draft(talk, bool(meta.talk_id), not given.or_else(reading.meta).title, is_alone)
     lost = [problem for problem in reading.problems if problem.lost]
     noted = [problem for problem in reading.problems if not problem.lost]
+    noted += [Problem(0, f"{name} beside it can't be read, expected a JSON object of yt-dlp") for name in damaged]
     noted += warnings_for(reading, talk, meta.duration_ms, options.model_languages)
     report = FileReport(
         path=source.path,

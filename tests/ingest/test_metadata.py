@@ -52,6 +52,14 @@ def test_json_beside_that_is_no_sidecar_says_nothing(tmp_path: Path, content: st
     assert meta_from_sidecar(tmp_path / "x.vtt") == Meta()
 
 
+def test_a_damaged_info_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.info.json").write_text('{"title": "T"')
+    (tmp_path / "x.json").write_text('{"title": "Own"}')
+    damaged: list[str] = []
+    assert meta_from_sidecar(tmp_path / "x.en.vtt", damaged) == Meta(title="Own")
+    assert damaged == ["x.info.json"]
+
+
 def test_hostile_fields_become_plain_text() -> None:
     meta = meta_from_fields(
         {"title": "a\u202eb\n<b>\0" + "x" * 9999, "speakers": [1, None, " Ada\x1b[31m "], "id": True}
@@ -69,6 +77,8 @@ def test_a_recording_beside(tmp_path: Path) -> None:
 
 
 DATES = {
+    "20240230": "",
+    "2024-02-29": "2024-02-29",
     "20250614": "2025-06-14",
     "2025-06-14T10:00Z": "2025-06-14",
     "2025-06": "2025-06",
