@@ -97,7 +97,9 @@ def ingest(
     identities = Identities(writer.library)
     files: list[FileReport] = []
     ignored: list[tuple[str, str]] = []
-    for entry in _read_all(paths, options, progress, ignored):
+    home = writer.library.home.resolve()
+    own = [home / "talks", home / "superseded"]  # the library may lie below a given folder: it is no input
+    for entry in _read_all(paths, options, progress, ignored, own):
         report = entry if isinstance(entry, FileReport) else _store(entry, writer, identities)
         files.append(report)
         progress.finish(report)
@@ -142,7 +144,11 @@ def read_file(path: str) -> list[tuple[Reading, list[Cue]]]:
 
 
 def _read_all(
-    paths: Sequence[str | Path], options: Options, progress: Progress, ignored: list[tuple[str, str]]
+    paths: Sequence[str | Path],
+    options: Options,
+    progress: Progress,
+    ignored: list[tuple[str, str]],
+    leave_out: Sequence[Path] = (),
 ) -> Iterator[_Read | FileReport]:
     sources: list[Source] = []
     missing: list[Missing] = []
@@ -151,7 +157,7 @@ def _read_all(
         for found in find_tracks(str(path), options.lang) if is_address(str(path)) else find_sources(str(path)):
             if isinstance(found, Missing):
                 missing.append(found)
-            elif found.origin not in seen:
+            elif found.origin not in seen and not any(Path(found.origin).is_relative_to(own) for own in leave_out):
                 seen.add(found.origin)
                 sources.append(found)
     groups = same_talk_groups(sources, options.lang)

@@ -288,3 +288,11 @@ def test_stored_before_the_next_file_is_read(talks: Path, tmp_path: Path) -> Non
     with pytest.raises(KeyboardInterrupt):
         ingest([talks], Full(tmp_path / "home"))
     assert Library(tmp_path / "home").ids() == ["a"]
+
+
+def test_a_library_below_the_given_folder_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHi there.\n")
+    for expected in ("added", "unchanged"):
+        report = ingest([tmp_path], FakeWriter(tmp_path / "home"))
+        assert [(Path(entry.path).name, entry.status) for entry in report.files] == [("a.srt", expected)]
+        assert report.ignored == ()
