@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import InputError, TalkciteError, UsageError
+from rag.files import check_home
 from rag.links import timecode
 from rag.settings import settings
 from rag.types import Answer, Filters, Hit, Turn
@@ -118,7 +119,7 @@ def _talks(args: argparse.Namespace) -> int:
     from rag.reader import published_talks
     from rag.wire import talk_json
 
-    infos: list[TalkInfo] = published_talks(settings().home)
+    infos: list[TalkInfo] = published_talks(_home())
     if args.json:
         _print_json([talk_json(info) for info in infos])
     for info in () if args.json else infos:
@@ -133,7 +134,7 @@ def _transcript(args: argparse.Namespace) -> int:
     from rag.library import Library
     from rag.wire import transcript_json
 
-    talk = Library(settings().home).get(args.talk)
+    talk = Library(_home()).get(args.talk)
     if args.json:
         _print_json(transcript_json(talk))
         return 0
@@ -152,7 +153,7 @@ def _export(args: argparse.Namespace) -> int:
     from rag.files import write_whole
     from rag.library import Library
 
-    library = Library(settings().home)
+    library = Library(_home())
     ids = [args.talk] if args.talk else library.ids()
     talks = [library.get(talk_id) for talk_id in ids]
     text = talk_vtt(talks[0]) if args.talk else "".join(f"{line}\n" for line in corpus_lines(talks))
@@ -179,6 +180,12 @@ def _engine() -> Engine:
     from rag.engine import Engine  # not at the top: `--help` and `talks` must not wait for the search libraries
 
     return Engine(settings())
+
+
+def _home() -> Path:
+    home = settings().home
+    check_home(home)
+    return home
 
 
 def _wire() -> Any:

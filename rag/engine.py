@@ -11,6 +11,7 @@ from threading import Thread
 from rag.answer import ask
 from rag.embed import Embedder, canonical_name, load_embedder
 from rag.errors import StoreError, UsageError
+from rag.files import check_home
 from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
@@ -23,10 +24,11 @@ from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
 class Engine:
     """One library, opened for asking. Safe to use from many threads; `close` it when done.
 
-    `embedder` and `llm` replace those that the settings name.
+    `embedder` and `llm` replace those that the settings name. Raises `StoreError` when the home can't be a folder.
     """
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
+        check_home(settings.home)
         self.settings = settings
         self._reader = IndexReader(settings.home)
         self._library = Library(settings.home)

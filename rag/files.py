@@ -66,3 +66,10 @@ def ensure_folder(folder: Path) -> None:
         raise StoreError(
             f"RAG_HOME {folder}: can't be written ({error.strerror or error}); choose another folder with RAG_HOME"
         ) from error
+
+
+def check_home(folder: Path) -> None:
+    """Raise `StoreError` when `folder` can't ever be a folder, because it or one above it is a file."""
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise StoreError(f"RAG_HOME {folder}: {above} is a file, expected a folder; choose another with RAG_HOME")

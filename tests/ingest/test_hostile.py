@@ -79,7 +79,7 @@ def test_a_cue_of_a_megabyte_takes_no_time(word: str) -> None:
             text_of(content, name)
         except Unreadable:
             assert word in ("<", "-->")  # by the format there is no text in it
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 60  # minutes where anything is quadratic
 
 
 @pytest.mark.parametrize(
