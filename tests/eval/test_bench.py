@@ -1,9 +1,13 @@
 from pathlib import Path
 
+import pytest
+
 from eval import bench
 from eval.tables import benchmarks
 from rag.settings import load_settings
 from tests.fakes import WordEmbedder
+
+pytestmark = pytest.mark.slow  # builds libraries and asks every question
 
 
 def test_every_benchmark_gives_a_number(data: Path) -> None:

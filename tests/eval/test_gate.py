@@ -17,6 +17,8 @@ from rag.settings import load_settings
 from tests.conftest import ROOT
 from tests.eval.conftest import no_progress, silent
 
+pytestmark = pytest.mark.slow  # builds libraries and asks every question
+
 SAMPLE = ROOT / "eval" / "data"
 BASELINE = ROOT / "eval" / "baseline"
 GATED = ("mrr", "ndcg@20", "dense:mrr", "words:mrr", "start<=15")

@@ -20,6 +20,8 @@ from rag.settings import load_settings
 from tests.eval.conftest import QUESTIONS, no_progress, silent, write_questions
 from tests.fakes import WordEmbedder
 
+pytestmark = pytest.mark.slow  # builds libraries and asks every question
+
 
 def run(plan: Plan, progress: running.Progress = no_progress) -> dict[Setting, SettingScores]:
     return running.run(plan, load_settings(home=Path("unused")), WordEmbedder(), silent, progress)

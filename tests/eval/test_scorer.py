@@ -17,6 +17,8 @@ from ingest.pipeline import Options, ingest
 from rag.library import Library
 from rag.types import Span, Talk
 
+pytestmark = pytest.mark.slow  # builds libraries and asks every question
+
 
 class KeepTalks:
     """Takes the talks of an ingest and stores none of them."""

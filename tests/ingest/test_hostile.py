@@ -21,6 +21,8 @@ from rag.library import Library
 from tests.conftest import ROOT
 from tests.ingest.fake_writer import FakeWriter
 
+pytestmark = pytest.mark.slow  # inputs at the limits
+
 SRT = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
 VTT = "WEBVTT\n\ns1\n00:00:01.000 --> 00:00:02.000\n{}\n"
 

@@ -8,6 +8,8 @@ import pytest
 from rag.embed import BUNDLED_MODEL, Embedder, bundled_model_folder, canonical_name, load_embedder
 from rag.errors import StartError
 
+pytestmark = pytest.mark.slow  # loads the real model
+
 OFFICIAL = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 

@@ -16,6 +16,8 @@ from rag.support import SUPPORTED_FROM, SupportCheck
 from rag.types import Cue, CueRef, Talk
 from tests.conftest import SHARED
 
+pytestmark = pytest.mark.slow  # embeds hundreds of texts
+
 FOLDERS = ("agents-at-scale", "btctranscripts")
 _NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w.,-])")
 

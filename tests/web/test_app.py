@@ -15,6 +15,8 @@ import pytest
 
 import app
 
+pytestmark = pytest.mark.slow  # starts the program
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
