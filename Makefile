@@ -17,7 +17,7 @@ check: .venv/installed-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -m "not browser and not llm and not slow" $(ARGS)
+	@$(BIN)/python -m pytest -m "not browser and not llm and not slow" --numprocesses 2 $(ARGS)
 
 format: .venv/installed-dev
 	@$(BIN)/ruff format .
