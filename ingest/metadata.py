@@ -16,6 +16,7 @@ from typing import Any
 
 from ingest.text import clock_ms, decode_references, one_line, seconds_ms
 from ingest.types import Meta
+from rag.links import is_address
 from rag.types import Chapter
 
 RECORDINGS = (".mp4", ".webm", ".m4a", ".mp3")
@@ -108,6 +109,16 @@ def media_beside(path: Path) -> str:
             if recording.is_file():
                 return str(recording.resolve())
     return ""
+
+
+def recording_path(media: str, folder: Path) -> str:
+    """A bare file name as the absolute path of that file in `folder`, where it is there; anything else as it is.
+
+    Only a bare name: what a caption file states must not point at other places of this machine.
+    """
+    if media and not is_address(media) and Path(media).name == media and (folder / media).is_file():
+        return str((folder / media).resolve())
+    return media
 
 
 def stems(name: str) -> list[str]:

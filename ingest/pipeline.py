@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from ingest.health import warnings_for
 from ingest.identity import UPLOAD, Draft, Identities, id_from_media, id_from_title, safe_id
 from ingest.language import language_of
-from ingest.metadata import media_beside, meta_from_name, meta_from_sidecar
+from ingest.metadata import media_beside, meta_from_name, meta_from_sidecar, recording_path
 from ingest.read import read_bytes
 from ingest.report import FileReport, Report, Status, listed, located
 from ingest.sentences import is_own_cutting, to_cues
@@ -211,7 +211,7 @@ def _read_talk(source: Source, reading: Reading, options: Options, is_alone: boo
     meta = given.or_else(reading.meta).or_else(named)
     language = _language(reading, meta)
     cues = tuple(to_cues(reading, language))
-    media = meta.media or (media_beside(source.file) if source.file and is_alone else "")
+    media = _media(meta.media, source, options, is_alone)
     talk = Talk(
         id=safe_id(meta.talk_id) if meta.talk_id else id_from_media(media) or id_from_title(meta.title),
         title=meta.title,
@@ -242,6 +242,18 @@ def _read_talk(source: Source, reading: Reading, options: Options, is_alone: boo
         warnings=listed(source.path, noted),
     )
     return _Read(draft, report)
+
+
+def _media(stated: str, source: Source, options: Options, is_alone: bool) -> str:
+    """The recording: as the user gave it (a file is relative to where they are), as stated, or found beside."""
+    if options.media:
+        given = Path(options.media)
+        return options.media if is_address(options.media) or not given.is_file() else str(given.resolve())
+    if source.file is None or options.is_upload:
+        return stated
+    if stated:
+        return recording_path(stated, source.file.parent)
+    return media_beside(source.file) if is_alone else ""
 
 
 def _language(reading: Reading, meta: Meta) -> str:

@@ -43,7 +43,7 @@ def find_tracks(address: str, lang: str) -> Iterator[Source | Missing]:
     try:
         from yt_dlp import YoutubeDL  # optional, and a second to load
     except ImportError:
-        yield Missing(address, "needs yt-dlp: pip install 'talkcite[youtube]'")
+        yield Missing(address, "needs yt-dlp: pip install '.[youtube]'")
         return
     settings = {
         "quiet": True,

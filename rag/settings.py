@@ -64,7 +64,7 @@ def load_settings(**explicit: object) -> Settings:
         name = str(first["loc"][0]) if first["loc"] else "setting"
         name = name if name.isupper() else f"RAG_{name.upper()}"
         found = "(hidden)" if "KEY" in name or "TOKEN" in name else repr(first["input"])
-        expected = first["msg"].removeprefix("Value error, ")
+        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
         raise StartError(f"{name}: found {found}, expected {expected}; correct or unset it") from None
 
 

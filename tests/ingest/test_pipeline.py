@@ -11,6 +11,8 @@ from ingest.report import FileReport, Report
 from rag.errors import UsageError
 from rag.library import Library
 from rag.types import Talk
+from rag.web.media import recording
+from tests.conftest import ROOT
 from tests.ingest.fake_writer import FakeWriter
 
 
@@ -296,3 +298,44 @@ def test_a_library_below_the_given_folder_is_no_input(tmp_path: Path) -> None:
         report = ingest([tmp_path], FakeWriter(tmp_path / "home"))
         assert [(Path(entry.path).name, entry.status) for entry in report.files] == [("a.srt", expected)]
         assert report.ignored == ()
+
+
+NOTED = "WEBVTT\n\nNOTE\ntalk_id: noted\ntitle: Noted\nmedia: {}\n\ns1\n00:00:00.000 --> 00:00:01.000\nHello there.\n"
+
+
+def stored_media(folder: Path, media: str, options: Options | None = None) -> str:
+    (folder / "noted.vtt").write_text(NOTED.format(media))
+    writer = FakeWriter(folder / "home")
+    ingest([folder / "noted.vtt"], writer, options or Options())
+    return writer.library.get("noted").media
+
+
+def test_a_recording_named_in_the_captions_is_the_file_beside_them(tmp_path: Path) -> None:
+    assert stored_media(tmp_path, "talk.mp3") == "talk.mp3"  # not there
+    (tmp_path / "talk.mp3").write_bytes(b"ID3")
+    assert stored_media(tmp_path, "talk.mp3") == str(tmp_path / "talk.mp3")
+
+
+@pytest.mark.parametrize("media", ["../secret.mp3", "sub/../../secret.mp3", "./secret.mp3"])
+def test_captions_can_not_name_a_recording_elsewhere(tmp_path: Path, media: str) -> None:
+    (tmp_path / "secret.mp3").write_bytes(b"ID3")
+    (tmp_path / "talks" / "sub").mkdir(parents=True)
+    assert stored_media(tmp_path / "talks", media) == media
+
+
+def test_a_recording_given_by_the_user_is_relative_to_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / "talk.mp3").write_bytes(b"ID3")
+    monkeypatch.chdir(tmp_path)
+    given = Options(media="media/talk.mp3")
+    assert stored_media(tmp_path, "https://example.org/x", given) == str(tmp_path / "media" / "talk.mp3")
+
+
+def test_the_sample_talks_can_be_heard(tmp_path: Path) -> None:
+    writer = FakeWriter(tmp_path / "home")
+    ingest([ROOT / "eval" / "data" / "talks"], writer)
+    assert len(writer.library.ids()) == 3
+    for talk_id in writer.library.ids():
+        assert recording(writer.library.get(talk_id).media) == ROOT / "eval" / "data" / "talks" / f"{talk_id}.mp3"
