@@ -25,7 +25,7 @@ from rag.files import ensure_folder, sync_tree
 from rag.generations import copy_generation, delete_superseded, delete_unpublished, next_name
 from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk, content_digest, embedded_texts, text_digest
-from rag.manifest import Manifest, current_name, describe, index_folder, read_manifest, set_current, write_manifest
+from rag.manifest import Manifest, current_manifest, current_name, describe, index_folder, set_current, write_manifest
 from rag.types import Talk
 from rag.vectors import ChromaFolder
 
@@ -117,8 +117,7 @@ class Writer:
 
 def removing(home: Path, talk_id: str, *, wait_s: float = 0, say: Say = _silent) -> None:
     """Remove one talk and publish, without loading any model. Raises `UsageError` for an unknown talk."""
-    name = current_name(home)
-    current = read_manifest(index_folder(home) / name) if name else None
+    current = current_manifest(home)
     with _locked(home, wait_s, say):
         library = Library(home)
         library.remove(talk_id)
@@ -128,8 +127,7 @@ def removing(home: Path, talk_id: str, *, wait_s: float = 0, say: Say = _silent)
 
 def serving_model(home: Path) -> str:
     """The model whose vectors the published index holds, "" when there is none."""
-    name = current_name(home)
-    manifest = read_manifest(index_folder(home) / name) if name else None
+    manifest = current_manifest(home)
     return manifest.model if manifest else ""
 
 
@@ -145,7 +143,7 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     name = current_name(home)
     if not name and not wanted:
         return ""  # an ingest in which everything failed leaves no trace
-    current = read_manifest(index_folder(home) / name) if name else None
+    current = current_manifest(home)
     fits = current is not None and current.fits(model, dim)
     if (
         fits

@@ -119,6 +119,12 @@ def read_manifest(generation: Path) -> Manifest | None:
         return None
 
 
+def current_manifest(home: Path) -> Manifest | None:
+    """The table of contents of the published generation; None when there is none, or it is damaged."""
+    name = current_name(home)
+    return read_manifest(index_folder(home) / name) if name else None
+
+
 def _talk_info(data: dict[str, Any]) -> TalkInfo:
     chapters = tuple(Chapter(**chapter) for chapter in data.pop("chapters"))
     speakers = tuple(data.pop("speakers"))

@@ -19,7 +19,7 @@ import numpy as np
 from rag.errors import StoreError
 from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk, TalkVectors
-from rag.manifest import Manifest, TalkInfo, current_name, index_folder, read_manifest
+from rag.manifest import Manifest, TalkInfo, current_manifest, current_name, index_folder, read_manifest
 from rag.types import Window
 from rag.vectors import ChromaFolder
 from rag.windows import passages
@@ -144,6 +144,5 @@ class IndexReader:
 
 def published_talks(home: Path) -> list[TalkInfo]:
     """What can be searched in the library at `home`, sorted by title, without opening any search library's files."""
-    name = current_name(home)
-    manifest = read_manifest(index_folder(home) / name) if name else None
+    manifest = current_manifest(home)
     return sorted(manifest.talks.values() if manifest else (), key=lambda info: (info.title.casefold(), info.id))
