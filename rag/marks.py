@@ -18,6 +18,7 @@ from typing import NamedTuple
 _MAX_MARK = 300
 _MAX_LINK = 2_000
 _MAX_CODE = 2_000
+_MAX_TICKS = 40  # a longer run delimits no code: waiting for its end would take ever longer
 # A longer range does not list its missing ids one by one.
 _MAX_LISTED_RANGE = 1_000
 
@@ -38,7 +39,7 @@ _UNFINISHED = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[^\\`~\[【(]+")
-_TICKS = re.compile(r"`+|~+")
+_TICKS = re.compile(rf"`{{1,{_MAX_TICKS + 1}}}|~{{1,{_MAX_TICKS + 1}}}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^\n`]*\n")
 
 
@@ -111,6 +112,8 @@ class MarkScanner:
 
     def _code(self, at: int, ticks: str, final: bool) -> Piece | None:
         text = self._pending
+        if len(ticks) > _MAX_TICKS:
+            return Text(ticks)
         if at + len(ticks) == len(text) and not final:
             return None
         if len(ticks) >= 3 and self._line_is_blank:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import webvtt
 
 from ingest.read import read_bytes
 from ingest.sentences import MAX_MS, MAX_WORDS, to_cues
 from tests.conftest import SHARED
 from tests.ingest.expectations import check_captions, in_time_order, joined
+from tests.timing import median_ratio
 
 FILES = sorted((SHARED / "data/real-captions").glob("*.expect.json"))
 
@@ -44,16 +45,19 @@ def test_real_file(path: Path) -> None:
         assert list(dict.fromkeys(caption.speaker for caption in captions)) == expect["speakers"]
 
 
-def test_an_hour_of_captions_takes_less_than_a_second(shared: Path) -> None:
+def test_an_hour_of_captions_takes_little_more_than_parsing_it(shared: Path) -> None:
+    """Some .3 s an hour on an idle machine; as a ratio, so that a busy one changes nothing."""
     file = shared / "data/real-captions/auto-captions-a.en.vtt"  # 54 minutes, a time for every word
     data = file.read_bytes()
-    seconds = []
-    for _ in range(3):
-        started = time.process_time()
-        [reading] = read_bytes(data, file.name)
-        to_cues(reading, "en")
-        seconds.append(time.process_time() - started)
-    assert min(seconds) < 54 / 60
+
+    def parsing() -> None:
+        webvtt.from_string(data.decode())
+
+    def reading() -> None:
+        [captions] = read_bytes(data, file.name)
+        to_cues(captions, "en")
+
+    assert median_ratio(reading, parsing) < 8
 
 
 def test_text_without_punctuation_is_cut_to_what_a_reader_can_take_in(shared: Path) -> None:
