@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from rag.asked import gives_what_was_asked
+from rag.asked import asks_for_number, gives_what_was_asked
 from rag.cite import Numbering
 from rag.embed import Embedder
 from rag.errors import LLMError
@@ -70,7 +70,8 @@ def _answers(
     try:
         yield from written(answer, llm, embedder, history, budget)
     except Declined as declined:
-        if answer.confidence >= OVERRULE_FROM:
+        # The confidence is about the topic: a number that the model did not find there is not in the quotes either.
+        if answer.confidence >= OVERRULE_FROM and not asks_for_number(answer.question):
             yield replace(_quoted(answer, embedder), notice=f"{llm.name} found no answer; these quotes come closest.")
         else:
             yield replace(_refused(answer), missing=str(declined), answered_by=llm.name)

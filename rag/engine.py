@@ -84,6 +84,7 @@ class Engine:
                 embedder=self.embedder,
                 history=history,
                 talks_searched=len(generation.manifest.talks if chosen is None else chosen),
+                budget=self.settings.llm_prompt_tokens,
             )
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationE
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import StartError
+from rag.prompt import DEFAULT_BUDGET
 
 
 def _http_address(value: str) -> str:
@@ -43,6 +44,12 @@ class Settings(BaseSettings):
         default=SecretStr(""), validation_alias=AliasChoices("RAG_LLM_API_KEY", "OPENAI_API_KEY")
     )
     llm_timeout_s: float = Field(default=120.0, gt=0, le=3600, description="limit for a whole answer, in seconds")
+    llm_prompt_tokens: int = Field(
+        default=DEFAULT_BUDGET,
+        ge=100,
+        le=100_000,
+        description="tokens of transcript that the model reads for an answer",
+    )
     top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
     lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")
 
@@ -63,7 +70,7 @@ def load_settings(**explicit: object) -> Settings:
         first = error.errors(include_url=False, include_context=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"
         name = name if name.isupper() else f"RAG_{name.upper()}"
-        found = "(hidden)" if "KEY" in name or "TOKEN" in name else repr(first["input"])
+        found = "(hidden)" if name.endswith(("KEY", "TOKEN")) else repr(first["input"])
         expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
         raise StartError(f"{name}: found {found}, expected {expected}; correct or unset it") from None
 

@@ -54,3 +54,6 @@ class ScriptedLLM:
                 yield part if isinstance(part, Delta) else Delta(part)
         finally:
             self.closed += 1
+
+    def close(self) -> None:
+        """Nothing to give back."""

@@ -113,6 +113,12 @@ def test_quotes_are_shown_when_the_model_declines_against_strong_evidence() -> N
     assert answer.notice == "scripted found no answer; these quotes come closest."
 
 
+def test_a_number_that_the_model_does_not_find_is_not_sought_in_quotes() -> None:
+    llm = ScriptedLLM([[reply(covered=False, missing="The number.")]])
+    answer = last(llm, evidence(hit(T1, 2, 3), confidence=0.95), question="How many servers are there?")
+    assert (answer.abstained, answer.missing, answer.citations) == (True, "The number.", ())
+
+
 def test_a_partial_answer_says_what_is_missing() -> None:
     text = reply((["s4"], STORED), (["s4"], "The price is not mentioned."))
     assert last(ScriptedLLM([[text]]), FOUND).missing == "The price is not mentioned."

@@ -44,6 +44,7 @@ def test_the_openai_variables_are_the_fallback(monkeypatch: pytest.MonkeyPatch) 
         ("RAG_TOP_K", "many", r"RAG_TOP_K: found 'many', expected .*valid integer"),
         ("RAG_LEAD_IN_S", "-1", r"RAG_LEAD_IN_S: found '-1'"),
         ("RAG_LLM_TIMEOUT_S", "0", r"RAG_LLM_TIMEOUT_S: found '0'"),
+        ("RAG_LLM_PROMPT_TOKENS", "0", r"RAG_LLM_PROMPT_TOKENS: found '0', expected .*greater than or equal to 100"),
         ("RAG_LLM_BASE_URL", "localhost:8091", r"RAG_LLM_BASE_URL: found 'localhost:8091', expected an address"),
         ("OPENAI_BASE_URL", "ftp://x", r"BASE_URL: found 'ftp://x'"),
     ],

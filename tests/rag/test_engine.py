@@ -1,21 +1,40 @@
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from rag import index
 from rag.engine import Engine
 from rag.settings import load_settings
 from rag.types import Cue, Filters, Talk
 from tests.fakes import WordEmbedder
+from tests.rag.scripted import ScriptedLLM
 
 TEXTS = [f"Sentence {n} is about filler." for n in range(30)]
 TEXTS[14] = "The quokka sleeps at noon."
 
 
-def test_each_arm_alone_finds_whole_passages_that_do_not_overlap(tmp_path: Path) -> None:
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
     cues = tuple(Cue(f"s{n + 1}", n * 1000, n * 1000 + 900, text) for n, text in enumerate(TEXTS))
     with index.writing(tmp_path, WordEmbedder()) as writer:
         writer.put(Talk("t", "Animals", cues))
-    with Engine(load_settings(home=tmp_path), embedder=WordEmbedder()) as engine:
+    return tmp_path
+
+
+def test_a_model_reads_no_more_than_the_setting_allows(home: Path) -> None:
+    def read(**options: int) -> str:
+        llm = ScriptedLLM([["The quokka sleeps [s1]."]])
+        with Engine(load_settings(home=home, **options), embedder=WordEmbedder(), llm=llm) as engine:
+            assert list(engine.ask("When does the quokka sleep?"))[-1].answered_by == "scripted"
+        return llm.asked[0][0][-1]["content"]
+
+    assert read().count("|") > 20
+    assert read(llm_prompt_tokens=100).count("|") < 12
+
+
+def test_each_arm_alone_finds_whole_passages_that_do_not_overlap(home: Path) -> None:
+    with Engine(load_settings(home=home), embedder=WordEmbedder()) as engine:
         for filters in (Filters(), Filters(talk="t")):
             found = engine.arms("When does the quokka sleep?", 3, filters)
             assert list(found) == ["dense", "words"]
