@@ -11,7 +11,7 @@ run: .venv/installed
 	@$(BIN)/python app.py $(ARGS)
 
 test: .venv/installed-dev
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: .venv/installed-dev
 	@$(BIN)/ruff format --check .

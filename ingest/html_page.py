@@ -142,7 +142,7 @@ def read(text: str) -> Reading:
         what = f"count: the page announces {head.sentences} sentences, {len(captions)} were found"
         problems.append(Problem(number, what))
     return Reading(
-        captions=with_prefixed_speakers(with_natural_ends(captions)),
+        captions=with_prefixed_speakers(with_natural_ends(captions), keeps_cutting=True),
         problems=tuple(sorted(problems, key=lambda problem: problem.line)),
         meta=replace(head.meta, media=parsed.media),
         keeps_cutting=True,

@@ -109,7 +109,7 @@ def _read_page(lines: list[str], offset: int) -> Reading:
         what = f"count: the page announces {head.sentences} sentences, {len(body.captions)} were found"
         problems.append(Problem(head.line, what))
     return Reading(
-        captions=with_prefixed_speakers(with_natural_ends(body.captions)),
+        captions=with_prefixed_speakers(with_natural_ends(body.captions), keeps_cutting=True),
         problems=tuple(sorted(problems, key=lambda problem: problem.line)),
         meta=head.meta,
         keeps_cutting=True,

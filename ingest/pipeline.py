@@ -249,7 +249,9 @@ def _media(stated: str, source: Source, options: Options, is_alone: bool) -> str
     if options.media:
         given = Path(options.media)
         return options.media if is_address(options.media) or not given.is_file() else str(given.resolve())
-    if source.file is None or options.is_upload:
+    if options.is_upload and not is_address(stated):
+        return ""  # a stranger's captions must not make a file of this machine heard
+    if source.file is None:
         return stated
     if stated:
         return recording_path(stated, source.file.parent)

@@ -142,10 +142,14 @@ def _unzipped(file: Path) -> bytes:
 def _in_zip(file: Path) -> Iterator[Source | Missing]:
     try:
         with zipfile.ZipFile(file) as archive:
-            members = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
+            listed = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         yield Missing(str(file), f"damaged .zip file ({error})")
         return
+    last = {info.filename: info for info in listed}  # of two with one name the later one counts, as when unpacking
+    members = sorted(last.values(), key=lambda info: info.filename)
+    for name in sorted({info.filename for info in listed if last[info.filename] is not info}):
+        yield Missing(printable(f"{file}/{name}"), "is in the archive more than once; only the last one is read")
     nested = [info.filename for info in members if info.filename.lower().endswith(".zip")]
     yield from (Missing(printable(f"{file}/{name}"), "an archive in an archive; unpack it first") for name in nested)
     members = [info for info in members if info.filename.lower().endswith((*CAPTION_ENDINGS, ".gz"))]

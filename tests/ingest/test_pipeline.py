@@ -239,6 +239,17 @@ def test_uploads_leave_no_path_and_do_not_replace_each_other(
     assert library.ids() == ["title-1", "title-2"]
 
 
+@pytest.mark.parametrize(
+    ("media", "kept"), [("/srv/private.mp3", ""), ("../x.mp3", ""), ("https://x.org/a.mp3", "https://x.org/a.mp3")]
+)
+def test_an_upload_names_no_file_of_this_machine(
+    talks: Path, run: Callable[..., Report], library: Library, media: str, kept: str
+) -> None:
+    (talks / "a.vtt").write_text(vtt("Hi.", f"title: A\nmedia: {media}\ntalk_id: a"))
+    run(talks / "a.vtt", is_upload=True)
+    assert library.get("a").media == kept
+
+
 def test_warnings_about_a_talk(talks: Path) -> None:
     words = " ".join(["wir haben das gestern gemessen und es war schneller"] * 8)
     (talks / "a.srt").write_text(

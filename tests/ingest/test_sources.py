@@ -136,3 +136,15 @@ def test_files_of_one_talk_are_grouped_best_first(tmp_path: Path) -> None:
         ["V.vtt"],
     ]
     assert [source.name for source in same_talk_groups(found, "de")[0]][:3] == ["T.json", "T.de.vtt", "T.txt"]
+
+
+def test_of_two_members_of_one_name_the_last_is_read_and_the_other_reported(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("talk.vtt", VTT)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("talk.vtt", VTT.replace(b"Hi.", b"Ho."))
+    reported, source = find_sources(str(tmp_path / "a.zip"))
+    assert isinstance(reported, Missing)
+    assert reported.why == "is in the archive more than once; only the last one is read"
+    assert isinstance(source, Source)
+    assert source.load() == VTT.replace(b"Hi.", b"Ho.")

@@ -56,3 +56,34 @@ def test_word_times_follow_the_words() -> None:
         [Caption(None, 0, 3, "Ada Q: hi", words=times), Caption(None, 3, 4, "Ada Q: yo")]
     )
     assert (first.text, first.words) == ("hi", (WordTime(2, 3),))
+
+
+def test_a_speaker_who_takes_over_inside_a_caption_starts_a_new_one() -> None:
+    first = Caption("1", 0, 6000, "Ada Q: Is it on? Bo: It is. Ada Q: Good.")
+    second = Caption("2", 6000, 9000, "Bo: I told Ada Q: one thing: wait.")
+    others = [Caption("3", 9000, 9500, "Ada Q: Oh."), Caption("4", 9500, 9900, "Bo: Yes.")]
+    turns = with_prefixed_speakers([first, second, *others])[:-2]
+    assert [(turn.speaker, turn.text) for turn in turns] == [
+        ("Ada Q", "Is it on?"),
+        ("Bo", "It is."),
+        ("Ada Q", "Good."),
+        ("Bo", "I told Ada Q: one thing: wait."),
+    ]
+    assert [turn.start_ms for turn in turns] == [0, 2471, 4941, 6000]
+    assert [turn.end_ms for turn in turns] == [1765, 3706, 6000, 9000]
+    assert (
+        with_prefixed_speakers([first, second, *others], keeps_cutting=True)[0].text
+        == "Is it on? Bo: It is. Ada Q: Good."
+    )
+
+
+def test_word_times_go_with_their_speaker() -> None:
+    times = tuple(WordTime(n * 1000, n * 1000 + 900) for n in range(5))
+    caption = Caption(None, 0, 5000, "Ada: Yes. Bo: No. Ada:", words=times)
+    turns = with_prefixed_speakers(
+        [caption, *(Caption(None, 5000, 6000, f"{name}: So.") for name in ("Ada", "Bo", "Bo"))]
+    )
+    assert [(turn.speaker, turn.text, turn.start_ms, turn.words) for turn in turns[:2]] == [
+        ("Ada", "Yes.", 0, times[1:2]),
+        ("Bo", "No. Ada:", 3000, times[3:5]),
+    ]
