@@ -16,6 +16,8 @@ from tests.conftest import ROOT
 
 MEDIA = "https://www.youtube.com/watch?v=VIDEOID11ch"
 QUESTION = "how does Together handle long-context KV cache?"
+# As for any model on a CPU: a short prompt. The time limit allows for a busy machine.
+MODEL = {"RAG_LLM": "local", "RAG_LLM_PROMPT_TOKENS": "600", "RAG_LLM_TIMEOUT_S": "600"}
 
 pytestmark = pytest.mark.slow
 
@@ -135,7 +137,7 @@ def test_a_second_ingest_changes_nothing(panel: dict, home: Path, shared: Path) 
 @pytest.mark.llm
 @pytest.mark.timeout(1800)
 def test_a_written_answer_of_a_real_model(panel: dict, home: Path, server: str) -> None:
-    settings = {"RAG_LLM": "local", "RAG_LLM_BASE_URL": server, "RAG_LLM_TIMEOUT_S": "600"}
+    settings = {**MODEL, "RAG_LLM_BASE_URL": server}
     answer = json.loads(run("rag", "ask", QUESTION, "--json", home=home, **settings))
     assert answer["answered_by"] == "local", answer["notice"]
     assert answer["claims"]
@@ -148,7 +150,7 @@ def test_a_written_answer_of_a_real_model(panel: dict, home: Path, server: str) 
     "question", ["What is Dan's job title at Together AI?", "How many parameters does MiniMax M3 have?"]
 )
 def test_a_real_model_never_cites_what_it_was_not_shown(panel: dict, home: Path, server: str, question: str) -> None:
-    settings = {"RAG_LLM": "local", "RAG_LLM_BASE_URL": server, "RAG_LLM_TIMEOUT_S": "600"}
+    settings = {**MODEL, "RAG_LLM_BASE_URL": server}
     answer = json.loads(run("rag", "ask", question, "--json", home=home, **settings))
     assert all(1 <= first <= last <= 252 for first, last in positions(answer))
     assert answer["abstained"] or answer["citations"]
