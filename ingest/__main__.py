@@ -102,16 +102,19 @@ def _ingest(call: argparse.Namespace) -> Report:
     if not (call.prune or call.reembed):
         _needs_paths(call)
     # Here and not above: these load torch and chromadb for seconds, which --help, --check and --cues don't need.
-    from rag.embed import canonical_name, load_embedder
-    from rag.index import serving_model, writing
+    from rag.embed import LazyEmbedder, canonical_name
+    from rag.index import writing
+    from rag.manifest import current_manifest
     from rag.settings import settings
 
     current = settings()
     wanted = canonical_name(current.embed_model)
-    serving = serving_model(current.home) or wanted
+    published = current_manifest(current.home)
+    serving = published.model if published else wanted
     if serving != wanted and not call.reembed:
         _say(f"the index was made with {serving}, which goes on serving; --reembed changes every talk to {wanted}")
-    embedder = load_embedder(wanted if call.reembed else serving)
+    model = wanted if call.reembed else serving
+    embedder = LazyEmbedder(model, published.dim if published and published.model == model else 0)
     with writing(current.home, embedder, wait_s=call.wait, say=_say) as writer, _progress(call.json) as progress:
         if call.reembed:
             _say(f"{writer.reembed()} talks embedded with {embedder.name}")

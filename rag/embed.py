@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,6 +62,34 @@ def load_embedder(model: str = "") -> Embedder:
     if bundled:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read at import: nothing below may ask the hub
     return SentenceTransformerEmbedder(name, str(bundled_model_folder()) if bundled else name)
+
+
+class LazyEmbedder:
+    """An `Embedder` that loads its model, which takes seconds, only when something has to be embedded.
+
+    `dim` is what is known of it beforehand, 0 when nothing is. Raises like `load_embedder`, on first use.
+    """
+
+    def __init__(self, model: str, dim: int = 0) -> None:
+        self.name = canonical_name(model)
+        self._dim = dim
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return load_embedder(self.name)
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self._dim or self._embedder.dim
+
+    def encode_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of passages, shape (len(texts), dim)."""
+        return self._embedder.encode_passages(texts)
+
+    def encode_query(self, text: str) -> Vectors:
+        """Vector of a question, shape (dim,)."""
+        return self._embedder.encode_query(text)
 
 
 def bundled_model_folder() -> Path:

@@ -5,8 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from rag.embed import BUNDLED_MODEL, Embedder, bundled_model_folder, canonical_name, load_embedder
+from rag import embed
+from rag.embed import BUNDLED_MODEL, Embedder, LazyEmbedder, bundled_model_folder, canonical_name, load_embedder
 from rag.errors import StartError
+from tests.fakes import WordEmbedder
 
 pytestmark = pytest.mark.slow  # loads the real model
 
@@ -50,3 +52,20 @@ def test_every_name_of_the_bundled_model_is_one() -> None:
 def test_a_model_that_can_not_be_had_is_named(tmp_path) -> None:
     with pytest.raises(StartError, match=r"RAG_EMBED_MODEL: can't load '.*nothing-here'"):
         load_embedder(str(tmp_path / "nothing-here"))
+
+
+def test_a_lazy_model_is_loaded_once_and_only_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> Embedder:
+        loaded.append(name)
+        return WordEmbedder()
+
+    monkeypatch.setattr(embed, "load_embedder", load)
+    known = LazyEmbedder("", dim=384)
+    assert (known.name, known.dim, loaded) == (BUNDLED_MODEL, 384, [])
+    unknown = LazyEmbedder("some/model")
+    assert (unknown.dim, loaded) == (WordEmbedder.dim, ["some/model"])
+    assert unknown.encode_passages(["a", "b"]).shape == (2, WordEmbedder.dim)
+    assert unknown.encode_query("a").shape == (WordEmbedder.dim,)
+    assert loaded == ["some/model"]
