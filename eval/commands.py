@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         allow_unchecked=arguments.unchecked,
     )
     console = Console(stderr=True)
-    scores = ask_everything(plan, settings, load_embedder(settings.embed_model), console.log, _with_progress)
+    scores = ask_everything(plan, settings, load_embedder(settings.embed_model), _say, _with_progress)
     if arguments.json:
         sys.stdout.write((plan.out / "scores.json").read_text(encoding="utf-8") + "\n")
     else:
@@ -79,6 +80,8 @@ def compare(arguments: argparse.Namespace) -> int:
         console.print(tables.changed(found))
         for reason in reasons:
             console.print(f"gate: {reason}", style="red", markup=False)
+        if gated and not reasons:
+            console.print(f"gate: {out} is not worse beyond chance on {', '.join(gated)}", markup=False)
         console.print(f"report: {page}", markup=False)
     return 0 if held else 1
 
@@ -95,7 +98,7 @@ def questions(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--out {out}: exists already; drafts never replace what somebody may have checked")
     console = Console(stderr=True)
     try:
-        drafts = list(track(draft(talk, arguments.n, llm, console.log), "drafting", arguments.n, console=console))
+        drafts = list(track(draft(talk, arguments.n, llm, partial(_say, console=console)), "drafting", arguments.n, console=console))
     finally:
         llm.close()
     write_text(out, "".join(as_line(question) for question in drafts))
@@ -106,9 +109,8 @@ def questions(arguments: argparse.Namespace) -> int:
 def bench(arguments: argparse.Namespace) -> int:
     """`python -m eval bench`: exit code 1 when a goal is missed."""
     settings = load_settings()
-    results = benchmarks.run(
-        folders(arguments.data or [[SAMPLE]]), load_embedder(settings.embed_model), settings, Console(stderr=True).log
-    )
+    data = folders(arguments.data or [[SAMPLE]])
+    results = benchmarks.run(data, load_embedder(settings.embed_model), settings, _say)
     if arguments.json:
         sys.stdout.write(json.dumps([asdict(measured) for measured in results], ensure_ascii=False) + "\n")
     else:
@@ -123,6 +125,11 @@ def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:
         if not path.is_dir():
             raise UsageError(f"--data {path}: no such folder; expected one with talks/ and questions.jsonl")
     return found
+
+
+def _say(line: str, console: Console | None = None) -> None:
+    """One line on stderr, however long: what a script or a log file gets is never folded."""
+    (console or Console(stderr=True)).print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 def _settings(chosen: str) -> tuple[Setting, ...]:

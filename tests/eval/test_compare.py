@@ -125,6 +125,7 @@ def test_the_command_returns_1_only_when_a_gate_does_not_hold(
     assert main(["compare", str(base), str(worse), "--gate"]) == 1
     assert "gate: mrr (scope)" in capsys.readouterr().out
     assert main(["compare", str(worse), str(base), "--gate"]) == 0
+    assert "base is not worse beyond chance on mrr, cite_any" in capsys.readouterr().out.replace("\n", "")
     assert (worse / "compare.html").exists()
     capsys.readouterr()
     assert main(["compare", str(base), str(base), str(worse), "--gate", "mrr", "--json"]) == 1
