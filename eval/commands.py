@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from eval import bench as benchmarks
 from eval import compare as comparing
+from eval import soak as trial
 from eval import tables
 from eval.dataset import Item
 from eval.draft import as_line, draft
@@ -104,7 +105,9 @@ def questions(arguments: argparse.Namespace) -> int:
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """`python -m eval bench`: exit code 1 when a goal is missed."""
+    """`python -m eval bench`: exit code 1 when a goal is missed or, with --soak, something was lost."""
+    if arguments.soak:
+        return _soak(arguments)
     settings = load_settings()
     results = benchmarks.run(
         folders(arguments.data or [[SAMPLE]]), load_embedder(settings.embed_model), settings, Console(stderr=True).log
@@ -114,6 +117,15 @@ def bench(arguments: argparse.Namespace) -> int:
     else:
         Console(width=None if sys.stdout.isatty() else 120).print(tables.benchmarks(results))
     return 0 if all(measured.holds for measured in results) else 1
+
+
+def _soak(arguments: argparse.Namespace) -> int:
+    tallies = trial.run(arguments.minutes, arguments.seed, Console(stderr=True).log)
+    if arguments.json:
+        sys.stdout.write(json.dumps([asdict(tally) for tally in tallies], ensure_ascii=False) + "\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else 120).print(tables.trial(tallies))
+    return 1 if any(tally.lost or tally.saw for tally in tallies) else 0
 
 
 def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:

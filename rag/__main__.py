@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     remove.add_argument("talk", metavar="TALK")
     remove.add_argument("--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another writer")
     _add_json(remove, _remove)
+
+    doctor = commands.add_parser("doctor", help="look for damage, and say how to repair it")
+    doctor.add_argument("--repair", action="store_true", help="repair what can be repaired, then look again")
+    doctor.add_argument("--wait", type=float, default=60.0, metavar="S", help="seconds to wait for another writer")
+    _add_json(doctor, _doctor)
     return parser
 
 
@@ -174,6 +180,26 @@ def _remove(args: argparse.Namespace) -> int:
     else:
         print(f"removed {args.talk}", file=sys.stderr)
     return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from rag.doctor import examine
+
+    checks = examine(settings())
+    if args.repair and not all(check.ok for check in checks):
+        from rag.repair import repair
+
+        repair(settings(), lambda line: print(line, file=sys.stderr), wait_s=args.wait)
+        checks = examine(settings())
+    ok = all(check.ok for check in checks)
+    if args.json:
+        _print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            print(f"{'ok' if check.ok else 'WRONG':<7}{check.name:<11}{_line(check.found)}")
+            if check.repair:
+                print(f"{'':<18}-> {_line(check.repair)}")
+    return 0 if ok else 1
 
 
 def _engine() -> Engine:

@@ -41,11 +41,15 @@ def next_name(home: Path) -> str:
     return f"gen-{max(numbers, default=0) + 1:06}"
 
 
+def unpublished(home: Path, current: str) -> list[Path]:
+    """Generations after the current one, which no reader has open: of the writer at work, or of one that was killed."""
+    return [path for path in _generations(home) if path.name > current]
+
+
 def delete_unpublished(home: Path, current: str) -> None:
-    """Delete what a killed writer left: generations after the current one, which no reader can have open."""
-    for path in _generations(home):
-        if path.name > current:
-            shutil.rmtree(path, ignore_errors=True)
+    """Delete what a killed writer left. Call with the writer's lock held."""
+    for path in unpublished(home, current):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def delete_superseded(library: Library, home: Path) -> None:

@@ -8,6 +8,7 @@ folder that is open.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -49,10 +50,16 @@ def writing(home: Path, embedder: Embedder, *, wait_s: float = 0, say: Say = _si
     with _locked(home, wait_s, say):
         library = Library(home)
         library.discard_leftovers()
+        writer = Writer(library, embedder)
         try:
-            yield Writer(library, embedder)
-        finally:
-            publish(library, embedder.name, embedder.dim, say)
+            yield writer
+        except BaseException:
+            try:
+                publish(library, embedder.name, embedder.dim, say)
+            except StoreError as error:
+                say(str(error))  # what the block raised is what the caller must see
+            raise
+        publish(library, embedder.name, embedder.dim, say, anew=writer.builds_anew)
 
 
 @contextmanager
@@ -75,11 +82,24 @@ def _locked(home: Path, wait_s: float, say: Say) -> Iterator[None]:
         lock.release()
 
 
+def is_writing(home: Path) -> bool:
+    """True while a process holds the writer's lock on the library at `home`."""
+    path = home / "writer.lock"
+    if not os.access(path, os.W_OK):
+        return False  # nobody ever wrote, or nobody can
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
 class Writer:
     """Commits talks to the library, one by one; `writing` publishes them together."""
 
     def __init__(self, library: Library, embedder: Embedder) -> None:
         self.library = library
+        self.builds_anew = False
         self._embedder = embedder
 
     def put(self, talk: Talk) -> Outcome:
@@ -89,7 +109,7 @@ class Writer:
             return "unchanged"
         new = StoredTalk(talk, content_digest(talk), text_digest(talk))
         if not self._has_vectors(new):
-            self._embed(new)
+            self.embed(new)
         self.library.put(new)
         return "added" if old is None else "replaced"
 
@@ -99,7 +119,7 @@ class Writer:
         for talk_id in self.library.ids():
             stored = self.library.sound_record(talk_id)
             if stored is not None and not self._has_vectors(stored):
-                self._embed(stored)
+                self.embed(stored)
                 missing += 1
         return missing
 
@@ -107,7 +127,12 @@ class Writer:
         """Forget a talk. Raises `UsageError` when there is none of that id."""
         self.library.remove(talk_id)
 
-    def _embed(self, stored: StoredTalk) -> None:
+    def build_anew(self) -> None:
+        """Have the index built from the library alone, for when the published one is known to be damaged."""
+        self.builds_anew = True
+
+    def embed(self, stored: StoredTalk) -> None:
+        """Store vectors of this writer's model for a talk."""
         vectors = self._embedder.encode_passages(embedded_texts(stored.talk))
         self.library.put_vectors(stored, vectors, self._embedder.name)
 
@@ -131,12 +156,12 @@ def serving_model(home: Path) -> str:
     return manifest.model if manifest else ""
 
 
-def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
+def publish(library: Library, model: str, dim: int, say: Say = _silent, *, anew: bool = False) -> str:
     """Bring the index up to the library's state; the name of the published generation, "" while there was no talk.
 
     Call with the writer's lock held. Copies and changes the current generation, or builds anew from the library's
-    vectors (nothing is embedded) when there is none, it belongs to another model or way of making texts, or the
-    changed copy fails its check.
+    vectors (nothing is embedded) when there is none, it belongs to another model or way of making texts, `anew` says
+    so, or the changed copy fails its check.
     """
     home = library.home
     wanted = _indexable(library, model, say)
@@ -147,6 +172,7 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     fits = current is not None and current.fits(model, dim)
     if (
         fits
+        and not anew
         and current is not None
         and {k: info.digest for k, info in current.talks.items()}
         == {talk_id: stored.digest for talk_id, stored in wanted.items()}
@@ -158,7 +184,7 @@ def publish(library: Library, model: str, dim: int, say: Say = _silent) -> str:
     delete_unpublished(home, name)
     target = index_folder(home) / next_name(home)
     try:
-        changed = _copy_and_change(library, current if fits else None, name, target, manifest, wanted, say)
+        changed = _copy_and_change(library, current if fits and not anew else None, name, target, manifest, wanted, say)
         if not changed:
             shutil.rmtree(target, ignore_errors=True)
             _build(library, target, manifest, wanted)
