@@ -227,6 +227,14 @@ def test_a_language_model_that_can_not_be_reached(home: Path) -> None:
     assert "sk-secret" not in str(found)
 
 
+def test_a_language_model_that_answers(home: Path) -> None:
+    with serving(lambda _, exchange: exchange.stream(said("yes"))) as stub:
+        settings = of(home, llm="some-model", llm_base_url=stub.url, llm_api_key="sk-secret")
+        checks = {check.name: check for check in examine(settings, WordEmbedder())}
+    assert (checks["llm"].ok, checks["llm"].found) == (True, "some-model at 127.0.0.1 answers")
+    assert len(stub.requests) == 1
+
+
 def test_the_command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(cli, "settings", lambda: of(home))
     monkeypatch.setattr(repair_module, "load_embedder", lambda _: WordEmbedder())
