@@ -13,6 +13,7 @@ from rag.lexical import LexicalStore
 from rag.library import Library
 from rag.manifest import Manifest, index_folder, read_manifest
 from rag.records import content_key, records_of
+from rag.seal import broken_seal
 from rag.server import Server, ServerVectors
 from rag.vectors import ChromaFolder, VectorStore
 
@@ -32,6 +33,8 @@ def problem_of(library: Library, name: str, server: Server | None = None) -> str
     words = LexicalStore(generation / "lexical").size()
     if words != manifest.windows:
         return f"{words} passages in the word index, expected {manifest.windows}"
+    if damage := broken_seal(generation):
+        return damage
     if not manifest.collection:
         with closing(ChromaFolder(generation / "chroma")) as folder:
             if folder.size() != manifest.windows:

@@ -22,7 +22,7 @@ def copy_generation(source: Path, target: Path, *, with_chroma: bool) -> None:
     """
 
     def left_out(_: str, names: list[str]) -> list[str]:
-        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-")) or n == "manifest.json"]
+        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-", "manifest.json", "seal.json"))]
 
     shutil.copytree(source, target, ignore=left_out)
     if not with_chroma:

@@ -38,6 +38,7 @@ from rag.manifest import (
     write_manifest,
 )
 from rag.refill import collection_name, is_complete, refill, tidy
+from rag.seal import write_seal
 from rag.server import Server
 from rag.types import Talk
 from rag.vectors import ChromaFolder
@@ -202,6 +203,7 @@ def _publish_new(
             _change(library, target, [], list(wanted.values()), manifest)
             if problem := check(library, target, server):
                 raise StoreError(f"{target}: a newly built index fails its check ({problem}); nothing was published")
+        write_seal(target)
         sync_tree(target)
         set_current(home, target.name)
     except (OSError, sqlite3.Error) as error:

@@ -19,6 +19,7 @@ from rag.errors import StoreError
 from rag.fallback import VectorArm, WordArm
 from rag.library import Library, StoredTalk, TalkVectors
 from rag.manifest import Manifest, TalkInfo, current_manifest, current_name, index_folder, read_manifest
+from rag.seal import broken_seal
 from rag.server import Server, ServerVectors
 from rag.types import Window
 from rag.vectors import ChromaFolder, VectorStore
@@ -37,6 +38,8 @@ class Generation:
         folder = index_folder(library.home) / name
 
         def open_vectors() -> VectorStore:
+            if damage := broken_seal(folder):  # opening it could end this process
+                raise StoreError(f"{damage}; 'python -m rag doctor --repair'")
             if not manifest.collection:
                 return ChromaFolder(folder / "chroma")
             if server is None:

@@ -27,7 +27,6 @@ from tests.fakes import WordEmbedder
 from tests.rag.chroma_server import ChromaRun, chroma_run
 from tests.rag.talks import numbered_talk, talk_of
 
-
 pytestmark = pytest.mark.slow  # servers are started, killed and waited for
 
 
@@ -417,3 +416,24 @@ def test_cleaning_that_fails_is_said_and_harms_nothing(
     said = ingest(tmp_path, chroma_server, numbered_talk(10))
     assert said == ["records that nobody needs stay on the server for now: gone"]
     assert current_name(tmp_path) == "gen-000001"
+
+
+def test_generations_on_a_server_leave_no_connections_open(
+    tmp_path: Path, chroma_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.reader._LOOK_EVERY_S", 0.0)
+    ingest(tmp_path, chroma_server, numbered_talk(10))
+    files = []
+    with engine_of(tmp_path, chroma_server) as engine:
+        for cues in range(11, 26):
+            ingest(tmp_path, chroma_server, numbered_talk(cues))
+            name = current_name(tmp_path)
+
+            def follows(name: str = name) -> bool:
+                assert engine.evidence("word7", 1).notice == ""
+                with engine._reader.generation() as generation:
+                    return generation is not None and generation.name == name
+
+            assert waits_for(follows)
+            files.append(len(list(Path("/proc/self/fd").iterdir())))
+    assert min(files[-5:]) <= max(files[:5])
