@@ -147,7 +147,7 @@ def ingest(home: Path, talks: Sequence[Talk], kill_in: Call | None = None, fract
                     os.killpg(process.pid or 0, signal.SIGKILL)
                     kill_in = None
             elif kind == "end":
-                run.calls.append(Call(*what, counts[what[1]], time.perf_counter() - begun))
+                run.calls.append(Call(what[0], what[1], counts[what[1]], time.perf_counter() - begun))
                 run.stage = BETWEEN
             else:
                 run.done, run.error = kind == "done", "".join(what)
@@ -301,10 +301,12 @@ def _halves(generation: Generation, chance: random.Random) -> list[str]:
     by_vector = sum(found.talk_id == talk_id for found in everything)
     if not by_words == by_vector == windows:
         wrong.append(f"{generation.name} {talk_id}: {by_words} and {by_vector} passages, published {windows}")
-    hits = retrieve(generation, query, vector, 5, Filters()).hits
-    for hit in hits:
+    evidence = retrieve(generation, query, vector, 5, Filters())
+    if evidence.notice:
+        wrong.append(f"{generation.name}: {evidence.notice}")
+    for hit in evidence.hits:
         if content_digest(hit.talk) != generation.manifest.talks[hit.talk.id].digest:
             wrong.append(f"{generation.name} {hit.talk.id}: the text of another version")
-    if not any(hit.talk.id == talk_id for hit in hits):
+    if not any(hit.talk.id == talk_id for hit in evidence.hits):
         wrong.append(f"{generation.name} {talk_id}: not found")
     return wrong

@@ -104,6 +104,7 @@ def _ingest(call: argparse.Namespace) -> Report:
     # Here and not above: these load torch and chromadb for seconds, which --help, --check and --cues don't need.
     from rag.embed import canonical_name, load_embedder
     from rag.index import serving_model, writing
+    from rag.server import server_of
     from rag.settings import settings
 
     current = settings()
@@ -112,7 +113,11 @@ def _ingest(call: argparse.Namespace) -> Report:
     if serving != wanted and not call.reembed:
         _say(f"the index was made with {serving}, which goes on serving; --reembed changes every talk to {wanted}")
     embedder = load_embedder(wanted if call.reembed else serving)
-    with writing(current.home, embedder, wait_s=call.wait, say=_say) as writer, _progress(call.json) as progress:
+    server = server_of(current)
+    with (
+        writing(current.home, embedder, server=server, wait_s=call.wait, say=_say) as writer,
+        _progress(call.json) as progress,
+    ):
         if call.reembed:
             _say(f"{writer.reembed()} talks embedded with {embedder.name}")
         return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)

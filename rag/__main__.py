@@ -110,13 +110,15 @@ def _search(args: argparse.Namespace) -> int:
     if args.k is not None and not 1 <= args.k <= 1000:
         raise UsageError(f"-k: found {args.k}, expected 1 to 1000")
     with _engine() as engine:
-        hits = engine.search(args.query, args.k, _filters(args))
+        found = engine.evidence(args.query, args.k, _filters(args))
+    if found.notice:
+        print(found.notice, file=sys.stderr)
     if args.json:
-        _print_json(_wire().search(args.query, hits))
+        _print_json(_wire().search(args.query, found))
     else:
-        for hit in hits:
+        for hit in found.hits:
             _print_moment(hit)
-        if not hits:
+        if not found.hits:
             print("nothing found", file=sys.stderr)
     return 0
 
@@ -173,8 +175,10 @@ def _export(args: argparse.Namespace) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     from rag.index import removing
+    from rag.server import server_of
 
-    removing(settings().home, args.talk, wait_s=args.wait, say=lambda line: print(line, file=sys.stderr))
+    server = server_of(settings())
+    removing(settings().home, args.talk, server=server, wait_s=args.wait, say=lambda line: print(line, file=sys.stderr))
     if args.json:
         _print_json({"removed": args.talk})
     else:

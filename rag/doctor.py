@@ -29,6 +29,7 @@ from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk
 from rag.llm import load_llm
 from rag.manifest import current_manifest, current_name, index_folder
+from rag.server import server_of
 from rag.settings import Settings
 
 REPAIR = "python -m rag doctor --repair"
@@ -81,7 +82,7 @@ def examine(settings: Settings, embedder: Embedder | None = None) -> list[Check]
         Check("lock", True, "another process is writing at this moment" if is_busy else "no other writer"),
         _talks(library, found),
         _vectors(found, manifest.model if manifest else wanted),
-        _index(library, found, wanted, is_busy),
+        _index(settings, library, found, is_busy),
         _words(home),
         _search(settings, embedder),
         _leftovers(library, is_busy),
@@ -161,8 +162,9 @@ def _vectors(found: Survey, model: str) -> Check:
     return Check("vectors", False, what, f"'{REPAIR}' embeds them again")
 
 
-def _index(library: Library, found: Survey, wanted: str, is_busy: bool) -> Check:
+def _index(settings: Settings, library: Library, found: Survey, is_busy: bool) -> Check:
     home = library.home
+    wanted = canonical_name(settings.embed_model)
     rebuild = f"'{REPAIR}' builds it from the library, without embedding"
     name = current_name(home)
     if not name:
@@ -171,7 +173,7 @@ def _index(library: Library, found: Survey, wanted: str, is_busy: bool) -> Check
     manifest = current_manifest(home)
     if manifest is None:
         return Check("index", False, f"{name}: its table of contents is missing or damaged", rebuild)
-    if problem := check(library, index_folder(home) / name):
+    if problem := check(library, index_folder(home) / name, server_of(settings)):
         return Check("index", False, f"{name}: {problem}", rebuild)
     published = {talk_id: info.digest for talk_id, info in manifest.talks.items()}
     unpublished = {talk_id for talk_id, digest in found.digests.items() if published.get(talk_id) != digest}
@@ -201,8 +203,6 @@ def words_found(home: Path) -> str:
     if manifest is None:
         return "nothing is published yet"
     folder = index_folder(home) / current_name(home) / "lexical"
-    if not folder.is_dir():
-        raise StoreError(f"{folder}: missing")
     count = LexicalStore(folder).size()
     if count != manifest.windows:
         raise StoreError(f"{folder}: {count:,} passages, expected {manifest.windows:,}")
@@ -229,7 +229,10 @@ def sentences_found(settings: Settings, embedder: Embedder | None) -> str:
             if not spoken:
                 continue
             sentence = max(spoken, key=len)
-            hits = engine.search(sentence, 1)
+            evidence = engine.evidence(sentence, 1)
+            if evidence.notice:  # it answered without a part of the index
+                raise StoreError(evidence.notice)
+            hits = evidence.hits
             # The same sentence may be in several talks, of which any is right.
             if not hits or sentence not in (cue.text for cue in hits[0].talk.cues):
                 raise StoreError(f"talk {info.id}: the search does not find its sentence {sentence[:60]!r}")

@@ -3,6 +3,7 @@
     talks/<talk_id>.json                       metadata, cues, digests; readable by a person
     vectors/<model>/<talk_id>.<digest>.npy     the vectors of exactly that content
     superseded/<talk_id>.<digest>.json         replaced versions that a published index may still point at
+    library_id                                 names this library on a Chroma server; made when first needed
 
 Vectors are written first; the talk's JSON file, which names its content by digest, is the commit point.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +29,7 @@ from rag.windows import TEXT_FORM, passages, sentences
 
 FORMAT = 1
 _TALKS_IN_MEMORY = 64
+_IDENTITY = re.compile(r"[0-9a-f]{12}")
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
 
 
@@ -55,6 +58,15 @@ class Library:
         self._talks = home / "talks"
         self._vectors = home / "vectors"
         self._superseded = home / "superseded"
+
+    def identity(self) -> str:
+        """What tells this library from others that share a server: 12 hex digits. Call with the writer's lock held."""
+        path = self.home / "library_id"
+        found = path.read_text(encoding="ascii", errors="replace").strip() if path.is_file() else ""
+        if not _IDENTITY.fullmatch(found):
+            found = uuid.uuid4().hex[:12]
+            write_whole(path, lambda file: file.write(f"{found}\n".encode()))
+        return found
 
     def ids(self) -> list[str]:
         """Ids of all stored talks, sorted."""

@@ -15,6 +15,7 @@ from rag.index import Say, check, writing
 from rag.isolated import in_own_process
 from rag.library import Library
 from rag.manifest import Manifest, current_manifest, current_name, index_folder, read_manifest
+from rag.server import Server, server_of
 from rag.settings import Settings
 
 _WORDS_LIMIT_S = 60
@@ -28,7 +29,8 @@ def repair(settings: Settings, say: Say, embedder: Embedder | None = None, *, wa
     home = settings.home
     last = _last_manifest(home)
     embedder = embedder or load_embedder(last.model if last else canonical_name(settings.embed_model))
-    with writing(home, embedder, wait_s=wait_s, say=say) as writer:
+    server = server_of(settings)
+    with writing(home, embedder, server=server, wait_s=wait_s, say=say) as writer:
         delete_unpublished(home, current_name(home))
         found = survey(writer.library, embedder.name)
         for talk_id in found.damaged:
@@ -39,16 +41,15 @@ def repair(settings: Settings, say: Say, embedder: Embedder | None = None, *, wa
         for stored in found.without_vectors:
             writer.embed(stored)
             say(f"talk {stored.talk.id}: embedded again with {embedder.name}")
-        if found.without_vectors or _is_damaged(writer.library):
-            say("building the index anew from the library")
+        if found.without_vectors or _is_damaged(writer.library, server):
             writer.build_anew()
 
 
-def _is_damaged(library: Library) -> bool:
+def _is_damaged(library: Library, server: Server | None) -> bool:
     name = current_name(library.home)
     if not name:
         return False  # none there yet: it is built anyway
-    if check(library, index_folder(library.home) / name):
+    if check(library, index_folder(library.home) / name, server):
         return True
     try:
         in_own_process(words_found, library.home, limit_s=_WORDS_LIMIT_S)

@@ -1,4 +1,4 @@
-"""`python -m ingest` with the fake model: LIMIT (the largest file in bytes that can be written, 0 for any), arguments."""
+"""`python -m ingest` with the fake model. The first argument is the largest file in bytes that it can write, 0: any."""
 
 import resource
 import sys

@@ -38,7 +38,7 @@ def published(home: Path) -> dict[str, int]:
     with reader.generation() as generation:
         assert generation is not None
         found = {talk_id: len(generation.talk(talk_id)[0].talk.cues) for talk_id in generation.manifest.talks}
-        assert generation.words.size() == generation.vectors.size() == generation.manifest.windows
+        assert (generation.words.notice, generation.vectors.notice) == ("", "")  # neither lacks a passage
     reader.close()
     return found
 
