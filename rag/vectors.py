@@ -75,6 +75,7 @@ class ChromaFolder:
         if not create and not (folder / "chroma.sqlite3").is_file():
             raise StoreError(f"{folder}: there is no Chroma store; 'python -m rag doctor --repair' makes one")
         self._client: Any = None
+        self._no_write = f"{folder}: Chroma can't write ({{}}); free space"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._client = chromadb.PersistentClient(path=str(folder), settings=quiet_settings())
@@ -91,12 +92,12 @@ class ChromaFolder:
 
     def add(self, stored: StoredTalk, vectors: Vectors) -> None:
         """See `VectorStore`."""
-        with _told():
+        with _told(self._no_write):
             upsert(self._collection, stored, vectors, self._batch)
 
     def delete(self, talk_id: str) -> None:
         """Remove all passages of a talk."""
-        with _told():
+        with _told(self._no_write):
             self._collection.delete(where={"talk_id": talk_id})
 
     def nearest(self, query: Vectors, count: int) -> list[Found]:
@@ -120,12 +121,12 @@ class ChromaFolder:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Whatever chromadb raises, as one `StoreError`."""
+def _told(what: str = "Chroma can't answer ({}); 'python -m rag doctor --repair'") -> Iterator[None]:
+    """Whatever chromadb raises, as one `StoreError`: `what`, with the cause in place of {}."""
     try:
         yield
     except Exception as error:
-        raise StoreError(f"Chroma can't answer ({error}); 'python -m rag doctor --repair'") from error
+        raise StoreError(what.format(error)) from error
 
 
 def quiet_settings() -> Any:
