@@ -76,11 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--seed", type=int, default=7, help="seed of tests and intervals (default: %(default)s)")
     compare.add_argument("--json", action="store_true", help="print JSON, one line a compared run")
 
-    bench = commands_of.add_parser("bench", help="speed and memory, as ratios measured side by side")
+    bench = commands_of.add_parser("bench", help="speed and memory as ratios measured side by side, or a long trial")
     bench.set_defaults(command=commands.bench)
     bench.add_argument(
         "--data", type=Path, action="append", nargs="+", metavar="DIR", help="captions to ingest (default: eval/data)"
     )
+    bench.add_argument("--soak", action="store_true", help="instead: kill ingests for --minutes and look for losses")
+    bench.add_argument("--minutes", type=float, default=10.0, metavar="N", help="with --soak (default: %(default)s)")
+    bench.add_argument("--seed", type=int, default=7, help="with --soak: seed of the kills (default: %(default)s)")
     bench.add_argument("--json", action="store_true", help="print JSON")
 
     questions = commands_of.add_parser("questions", help="draft questions about a talk with the language model")

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from eval import bench as benchmarks
 from eval import compare as comparing
+from eval import soak as trial
 from eval import tables
 from eval.dataset import Item
 from eval.draft import as_line, draft
@@ -98,7 +99,11 @@ def questions(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--out {out}: exists already; drafts never replace what somebody may have checked")
     console = Console(stderr=True)
     try:
-        drafts = list(track(draft(talk, arguments.n, llm, partial(_say, console=console)), "drafting", arguments.n, console=console))
+        drafts = list(
+            track(
+                draft(talk, arguments.n, llm, partial(_say, console=console)), "drafting", arguments.n, console=console
+            )
+        )
     finally:
         llm.close()
     write_text(out, "".join(as_line(question) for question in drafts))
@@ -107,7 +112,9 @@ def questions(arguments: argparse.Namespace) -> int:
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """`python -m eval bench`: exit code 1 when a goal is missed."""
+    """`python -m eval bench`: exit code 1 when a goal is missed or, with --soak, something was lost."""
+    if arguments.soak:
+        return _soak(arguments)
     settings = load_settings()
     data = folders(arguments.data or [[SAMPLE]])
     results = benchmarks.run(data, load_embedder(settings.embed_model), settings, _say)
@@ -116,6 +123,15 @@ def bench(arguments: argparse.Namespace) -> int:
     else:
         Console(width=None if sys.stdout.isatty() else 120).print(tables.benchmarks(results))
     return 0 if all(measured.holds for measured in results) else 1
+
+
+def _soak(arguments: argparse.Namespace) -> int:
+    tallies = trial.run(arguments.minutes, arguments.seed, Console(stderr=True).log)
+    if arguments.json:
+        sys.stdout.write(json.dumps([asdict(tally) for tally in tallies], ensure_ascii=False) + "\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else 120).print(tables.trial(tallies))
+    return 1 if any(tally.lost or tally.saw for tally in tallies) else 0
 
 
 def folders(groups: Iterable[Iterable[Path]]) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from eval.bench import Measured
 from eval.compare import Comparison
 from eval.scores import HEADLINE, Score
+from eval.soak import Tally
 from eval.types import FoundMoment
 from rag.links import timecode
 
@@ -79,6 +80,19 @@ def benchmarks(results: Sequence[Measured]) -> Table:
         goal = "" if found.goal is None else f"≤ {found.goal:g} {found.unit}"
         value = Text(f"{found.value:.3g} {found.unit}", style="" if found.holds else "red")
         table.add_row(found.name, value, goal, Text(found.detail))
+    return table
+
+
+def trial(tallies: Sequence[Tally]) -> Table:
+    """What was lost and seen, fault by fault."""
+    table = Table()
+    for column in ("fault", "times", "lost", "what the user saw"):
+        table.add_column(column, justify="right" if column in ("times", "lost") else "left")
+    for tally in tallies:
+        saw = "; ".join(tally.saw[:_CHANGED_SHOWN]) or ("nothing" if tally.times else "")
+        table.add_row(
+            tally.fault, str(tally.times), Text(str(tally.lost), style="red" if tally.lost else ""), Text(saw)
+        )
     return table
 
 

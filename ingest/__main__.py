@@ -105,6 +105,7 @@ def _ingest(call: argparse.Namespace) -> Report:
     from rag.embed import LazyEmbedder, canonical_name
     from rag.index import writing
     from rag.manifest import current_manifest
+    from rag.server import server_of
     from rag.settings import settings
 
     current = settings()
@@ -115,7 +116,11 @@ def _ingest(call: argparse.Namespace) -> Report:
         _say(f"the index was made with {serving}, which goes on serving; --reembed changes every talk to {wanted}")
     model = wanted if call.reembed else serving
     embedder = LazyEmbedder(model, published.dim if published and published.model == model else 0)
-    with writing(current.home, embedder, wait_s=call.wait, say=_say) as writer, _progress(call.json) as progress:
+    server = server_of(current)
+    with (
+        writing(current.home, embedder, server=server, wait_s=call.wait, say=_say) as writer,
+        _progress(call.json) as progress,
+    ):
         if call.reembed:
             _say(f"{writer.reembed()} talks embedded with {embedder.name}")
         return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     remove.add_argument("talk", metavar="TALK")
     remove.add_argument("--wait", type=float, default=30.0, metavar="S", help="seconds to wait for another writer")
     _add_json(remove, _remove)
+
+    doctor = commands.add_parser("doctor", help="look for damage, and say how to repair it")
+    doctor.add_argument("--repair", action="store_true", help="repair what can be repaired, then look again")
+    doctor.add_argument("--wait", type=float, default=60.0, metavar="S", help="seconds to wait for another writer")
+    _add_json(doctor, _doctor)
     return parser
 
 
@@ -104,13 +110,15 @@ def _search(args: argparse.Namespace) -> int:
     if args.k is not None and not 1 <= args.k <= 1000:
         raise UsageError(f"-k: found {args.k}, expected 1 to 1000")
     with _engine() as engine:
-        hits = engine.search(args.query, args.k, _filters(args))
+        found = engine.evidence(args.query, args.k, _filters(args))
+    if found.notice:
+        print(found.notice, file=sys.stderr)
     if args.json:
-        _print_json(_wire().search(args.query, hits))
+        _print_json(_wire().search(args.query, found))
     else:
-        for hit in hits:
+        for hit in found.hits:
             _print_moment(hit)
-        if not hits:
+        if not found.hits:
             print("nothing found", file=sys.stderr)
     return 0
 
@@ -167,13 +175,35 @@ def _export(args: argparse.Namespace) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     from rag.index import removing
+    from rag.server import server_of
 
-    removing(settings().home, args.talk, wait_s=args.wait, say=lambda line: print(line, file=sys.stderr))
+    server = server_of(settings())
+    removing(settings().home, args.talk, server=server, wait_s=args.wait, say=lambda line: print(line, file=sys.stderr))
     if args.json:
         _print_json({"removed": args.talk})
     else:
         print(f"removed {args.talk}", file=sys.stderr)
     return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from rag.doctor import examine
+
+    checks = examine(settings())
+    if args.repair and not all(check.ok for check in checks):
+        from rag.repair import repair
+
+        repair(settings(), lambda line: print(line, file=sys.stderr), wait_s=args.wait)
+        checks = examine(settings())
+    ok = all(check.ok for check in checks)
+    if args.json:
+        _print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            print(f"{'ok' if check.ok else 'WRONG':<7}{check.name:<11}{_line(check.found)}")
+            if check.repair:
+                print(f"{'':<18}-> {_line(check.repair)}")
+    return 0 if ok else 1
 
 
 def _engine() -> Engine:

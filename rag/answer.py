@@ -50,12 +50,13 @@ def ask(
         talks_searched=talks_searched,
         timings_ms={"search": _ms_since(started)},
     )
-    yield answer
+    yield replace(answer, notice=evidence.notice)
     first_claim: dict[str, float] = {}
     for snapshot in _answers(answer, embedder, llm, history if searched != question else (), budget):
         if snapshot.claims and not first_claim:
             first_claim = {"first_claim": _ms_since(started)}
-        answer = replace(snapshot, timings_ms={**snapshot.timings_ms, **first_claim})
+        notice = " ".join(filter(None, (evidence.notice, snapshot.notice)))
+        answer = replace(snapshot, notice=notice, timings_ms={**snapshot.timings_ms, **first_claim})
         yield answer
     yield replace(answer, done=True, timings_ms={**answer.timings_ms, "total": _ms_since(started)})
 

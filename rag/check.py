@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,21 @@ import numpy as np
 from rag.errors import TalkciteError
 from rag.lexical import LexicalStore
 from rag.library import Library
-from rag.manifest import index_folder, read_manifest
-from rag.vectors import ChromaFolder, record_ids
+from rag.manifest import Manifest, index_folder, read_manifest
+from rag.records import content_key, records_of
+from rag.seal import broken_seal
+from rag.server import Server, ServerVectors
+from rag.vectors import ChromaFolder, VectorStore
 
 _SAMPLES = 20
 _TOLERANCE = 1e-6
 
 
-def problem_of(library: Library, name: str) -> str:
-    """What is wrong with a generation: counts, stored vectors, or a stored passage that does not find itself."""
+def problem_of(library: Library, name: str, server: Server | None = None) -> str:
+    """What is wrong with a generation: counts, stored vectors, or a stored passage that does not find itself.
+
+    `server` is needed where a server keeps the vectors. Raises `StoreError` when a store can't be opened or asked.
+    """
     generation = index_folder(library.home) / name
     manifest = read_manifest(generation)
     if manifest is None:
@@ -26,16 +33,33 @@ def problem_of(library: Library, name: str) -> str:
     words = LexicalStore(generation / "lexical").size()
     if words != manifest.windows:
         return f"{words} passages in the word index, expected {manifest.windows}"
-    store = ChromaFolder(generation / "chroma")
-    if store.size() != manifest.windows:
-        return f"{store.size()} vectors in Chroma, expected {manifest.windows}"
+    if damage := broken_seal(generation):
+        return damage
+    if not manifest.collection:
+        with closing(ChromaFolder(generation / "chroma")) as folder:
+            if folder.size() != manifest.windows:
+                return f"{folder.size()} vectors in Chroma, expected {manifest.windows}"
+            return _wrong_sample(library, manifest, folder)
+    if server is None:
+        return "its vectors are on a Chroma server, and neither RAG_CHROMA_URL nor CHROMA_API_KEY is set"
+    digests = {info.id: info.text_digest for info in manifest.talks.values()}
+    with closing(ServerVectors(server, manifest.collection, digests)) as store:
+        there = store.contents()
+        for info in manifest.talks.values():
+            if (count := there[content_key(info.id, info.text_digest)]) != info.windows:
+                return f"talk {info.id}: {count} vectors on the Chroma server, expected {info.windows}"
+        return _wrong_sample(library, manifest, store)
+
+
+def _wrong_sample(library: Library, manifest: Manifest, store: VectorStore) -> str:
+    """What is wrong with the first and last passage of some talks."""
     infos = list(manifest.talks.values())
     for info in infos[:: max(1, len(infos) // _SAMPLES)]:
         stored = library.version(info.id, info.digest)
         vectors = library.vectors(stored, manifest.model) if stored else None
         if stored is None or vectors is None:
             return f"talk {info.id}: its content {info.digest} is not in the library"
-        ids = list(record_ids(stored))
+        ids = [record.id for record in records_of(stored)]
         if not ids:
             continue
         for row, key in {0: ids[0], len(ids) - 1: ids[-1]}.items():
@@ -45,7 +69,6 @@ def problem_of(library: Library, name: str) -> str:
         best = store.nearest(np.asarray(vectors.passages[0]), 1)
         if not best or best[0].score < 0.999:
             return f"{ids[0]}: a stored passage does not find itself"
-    store.close()
     return ""
 
 

@@ -17,6 +17,7 @@ from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
 from rag.reader import Generation, IndexReader, published_talks
 from rag.retrieve import apart, arms, retrieve, select
+from rag.server import server_of
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
 
@@ -30,7 +31,7 @@ class Engine:
     def __init__(self, settings: Settings, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
         check_home(settings.home)
         self.settings = settings
-        self._reader = IndexReader(settings.home)
+        self._reader = IndexReader(settings.home, server_of(settings))
         self._library = Library(settings.home)
         self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
         # Loading the model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
@@ -64,8 +65,12 @@ class Engine:
 
         Raises `UsageError` for a filter that fits no talk, `StoreError` when there are no talks at all.
         """
+        return list(self.evidence(query, k, filters).hits)
+
+    def evidence(self, query: str, k: int | None = None, filters: Filters = Filters()) -> Evidence:  # noqa: B008
+        """Like `search`, with how likely the moments answer and what could not be used to find them."""
         with self._searching(filters) as generation:
-            return list(self._evidence(generation, filters, query, k or self.settings.top_k).hits)
+            return self._evidence(generation, filters, query, k)
 
     def arms(self, query: str, k: int, filters: Filters = Filters()) -> dict[str, list[Hit]]:  # noqa: B008
         """What each search arm finds alone, before fusion and narrowing: for measuring. Raises like `search`."""
@@ -105,7 +110,15 @@ class Engine:
             return generation.manifest.model if generation else canonical_name(self.settings.embed_model)
 
     def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
-        return retrieve(generation, query, self.embedder.encode_query(query), k or self.settings.top_k, filters)
+        vector = self.embedder.encode_query(query)
+        k = k or self.settings.top_k
+        try:
+            return retrieve(generation, query, vector, k, filters)
+        except StoreError:  # a process that slept for long may hold a generation whose talks are gone
+            with self._reader.successor(generation) as newer:
+                if newer is None or (filters and not select(newer.manifest, filters)):
+                    raise
+                return retrieve(newer, query, vector, k, filters)
 
     @contextmanager
     def _searching(self, filters: Filters) -> Iterator[Generation]:

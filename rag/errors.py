@@ -5,6 +5,7 @@
     ├── UsageError      2    the command was called wrongly, or names a talk that is not there
     ├── StartError      3    the program can't start: setting, folder, lock, port, model
     ├── StoreError      3    stored data is damaged or can't be written
+    │   └── NewerFormat 3    stored data was written by a newer version of this program
     └── LLMError        1    the language model gave no usable answer (callers fall back to quotes)
 
 A message names the thing, what was found, what was expected and the way out. It never holds a secret.
@@ -39,6 +40,10 @@ class StoreError(TalkciteError):
     """Stored data is damaged or can't be written."""
 
     exit_code = 3
+
+
+class NewerFormat(StoreError):
+    """Stored data is sound, but of a format that only a newer version of this program knows."""
 
 
 class LLMError(TalkciteError):

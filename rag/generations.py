@@ -9,19 +9,24 @@ from pathlib import Path
 
 from rag.files import sync_folder
 from rag.library import Library
-from rag.manifest import current_name, index_folder, read_manifest
+from rag.manifest import Manifest, current_name, index_folder, read_manifest
 
 # How long a superseded generation stays: removing it under a reader makes that reader's queries fail.
 KEEP_S = 600
 
 
-def copy_generation(source: Path, target: Path) -> None:
-    """Copy a published generation that readers may have open; SQLite's own backup keeps its file consistent."""
+def copy_generation(source: Path, target: Path, *, with_chroma: bool) -> None:
+    """Copy a published generation that readers may have open; SQLite's own backup keeps its file consistent.
+
+    Without Chroma where a server keeps the vectors.
+    """
 
     def left_out(_: str, names: list[str]) -> list[str]:
-        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-")) or n == "manifest.json"]
+        return [n for n in names if n.startswith(("chroma.sqlite3", ".tantivy-", "manifest.json", "seal.json"))]
 
     shutil.copytree(source, target, ignore=left_out)
+    if not with_chroma:
+        return
     with (
         sqlite3.connect(f"file:{source / 'chroma' / 'chroma.sqlite3'}?mode=ro", uri=True) as old,
         sqlite3.connect(target / "chroma" / "chroma.sqlite3") as new,
@@ -41,11 +46,15 @@ def next_name(home: Path) -> str:
     return f"gen-{max(numbers, default=0) + 1:06}"
 
 
+def unpublished(home: Path, current: str) -> list[Path]:
+    """Generations after the current one, which no reader has open: of the writer at work, or of one that was killed."""
+    return [path for path in _generations(home) if path.name > current]
+
+
 def delete_unpublished(home: Path, current: str) -> None:
-    """Delete what a killed writer left: generations after the current one, which no reader can have open."""
-    for path in _generations(home):
-        if path.name > current:
-            shutil.rmtree(path, ignore_errors=True)
+    """Delete what a killed writer left. Call with the writer's lock held."""
+    for path in unpublished(home, current):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def delete_superseded(library: Library, home: Path) -> None:
@@ -56,12 +65,16 @@ def delete_superseded(library: Library, home: Path) -> None:
         if time.time() - _superseded_at(path) > KEEP_S:
             shutil.rmtree(path, ignore_errors=True)
     in_use = set()
-    for path in _generations(home):
-        manifest = read_manifest(path)
-        for info in manifest.talks.values() if manifest else ():
+    for manifest in kept_manifests(home):
+        for info in manifest.talks.values():
             in_use |= {(info.id, info.digest), (info.id, info.text_digest)}
     library.discard_unused(in_use)
     sync_folder(index_folder(home))
+
+
+def kept_manifests(home: Path) -> list[Manifest]:
+    """The tables of contents of all generations that are kept, oldest first."""
+    return [manifest for path in _generations(home) if (manifest := read_manifest(path)) is not None]
 
 
 def _superseded_at(path: Path) -> float:

@@ -35,9 +35,12 @@ _ANALYZER = (
 
 
 class LexicalStore:
-    """Passages by words, in a folder of its own. Readers see what was committed when they opened it."""
+    """Passages by words, in a folder of its own. Readers see what was committed when they opened it.
 
-    def __init__(self, folder: Path) -> None:
+    Only a writer says `create`: a reader must never leave an empty index where a full one was expected.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("talk_id", stored=True, tokenizer_name="raw")
         schema.add_integer_field("first", stored=True)
@@ -45,6 +48,9 @@ class LexicalStore:
         schema.add_text_field("speaker", tokenizer_name="raw")
         schema.add_text_field("head", tokenizer_name="en_stem")
         schema.add_text_field("text", tokenizer_name="en_stem")
+        if not create and not (folder / "meta.json").is_file():
+            raise StoreError(f"{folder}: there is no word index; 'python -m rag doctor --repair' makes one")
+        self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = tantivy.Index(schema.build(), path=str(folder))
@@ -74,12 +80,15 @@ class LexicalStore:
         self._writing().delete_documents_by_term("talk_id", talk_id)
 
     def commit(self) -> None:
-        """Make all changes durable and visible, and give up the writer."""
-        if self._writer is not None:
-            self._writer.commit()
-            self._writer.wait_merging_threads()
-            self._writer = None
-        self._index.reload()
+        """Make all changes durable and visible, and give up the writer. Raises `StoreError` when that fails."""
+        try:
+            if self._writer is not None:
+                self._writer.commit()
+                self._writer.wait_merging_threads()
+                self._writer = None
+            self._index.reload()
+        except (ValueError, OSError) as error:
+            raise StoreError(f"{self._folder}: the word index can't be written ({error}); free space") from error
 
     def best(
         self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
@@ -103,10 +112,13 @@ class LexicalStore:
             must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(said, 0.0)))
         searcher = self._index.searcher()
         found = []
-        for score, address in searcher.search(tantivy.Query.boolean_query(must), limit=count).hits:
-            document = searcher.doc(address)
-            talk_id, first, last = (document[name][0] for name in ("talk_id", "first", "last"))
-            found.append(Found(talk_id, first, last, score))
+        try:
+            for score, address in searcher.search(tantivy.Query.boolean_query(must), limit=count).hits:
+                document = searcher.doc(address)
+                talk_id, first, last = (document[name][0] for name in ("talk_id", "first", "last"))
+                found.append(Found(talk_id, first, last, score))
+        except (ValueError, OSError) as error:
+            raise StoreError(f"the word index can't answer ({error}); 'python -m rag doctor --repair'") from error
         return found
 
     def rarity(self, terms: Collection[str]) -> dict[str, float]:
@@ -120,9 +132,16 @@ class LexicalStore:
         """Number of passages stored."""
         return int(self._index.searcher().num_docs)
 
+    def close(self) -> None:
+        """Give up the writer and what it has not committed; the files go with the last reference."""
+        self._writer = None
+
     def _writing(self) -> tantivy.IndexWriter:
         if self._writer is None:
-            self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+            try:
+                self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+            except (ValueError, OSError) as error:
+                raise StoreError(f"{self._folder}: the word index can't be written ({error}); free space") from error
         return self._writer
 
 

@@ -3,6 +3,7 @@
     talks/<talk_id>.json                       metadata, cues, digests; readable by a person
     vectors/<model>/<talk_id>.<digest>.npy     the vectors of exactly that content
     superseded/<talk_id>.<digest>.json         replaced versions that a published index may still point at
+    library_id                                 names this library on a Chroma server; made when first needed
 
 Vectors are written first; the talk's JSON file, which names its content by digest, is the commit point.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from rag.embed import Vectors
-from rag.errors import StoreError, UsageError
+from rag.errors import NewerFormat, StoreError, UsageError
 from rag.files import sync_folder, write_whole
 from rag.types import Chapter, Cue, Talk
 from rag.windows import TEXT_FORM, passages, sentences
 
 FORMAT = 1
 _TALKS_IN_MEMORY = 64
+_IDENTITY = re.compile(r"[0-9a-f]{12}")
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
 
 
@@ -56,6 +59,15 @@ class Library:
         self._vectors = home / "vectors"
         self._superseded = home / "superseded"
 
+    def identity(self) -> str:
+        """What tells this library from others that share a server: 12 hex digits. Call with the writer's lock held."""
+        path = self.home / "library_id"
+        found = path.read_text(encoding="ascii", errors="replace").strip() if path.is_file() else ""
+        if not _IDENTITY.fullmatch(found):
+            found = uuid.uuid4().hex[:12]
+            write_whole(path, lambda file: file.write(f"{found}\n".encode()))
+        return found
+
     def ids(self) -> list[str]:
         """Ids of all stored talks, sorted."""
         return sorted(path.stem for path in self._talks.glob("*.json") if not path.name.startswith("."))
@@ -74,9 +86,14 @@ class Library:
         return _read(self._talks / f"{talk_id}.json")
 
     def sound_record(self, talk_id: str) -> StoredTalk | None:
-        """Like `record`, but a damaged file counts as no talk: what a writer needs that is about to replace it."""
+        """Like `record`, but a damaged file counts as no talk: what a writer needs that is about to replace it.
+
+        Raises `NewerFormat` all the same: nothing may replace a talk that is only unknown here.
+        """
         try:
             return self.record(talk_id)
+        except NewerFormat:
+            raise
         except StoreError:
             return None
 
@@ -130,24 +147,43 @@ class Library:
         (self._talks / f"{talk_id}.json").unlink()
         sync_folder(self._talks)
 
+    def set_aside(self, talk_id: str) -> Path:
+        """Rename a talk's damaged file, so that it counts no more but is not lost either; its new path."""
+        damaged = self._talks / f"{talk_id}.json"
+        names = [f"{talk_id}.json.damaged", *(f"{talk_id}.json.damaged-{n}" for n in range(2, 1000))]
+        target = next(path for name in names if not (path := self._talks / name).exists())
+        damaged.rename(target)
+        sync_folder(self._talks)
+        return target
+
+    def leftovers(self) -> list[Path]:
+        """Temporary files: of a writer at work, or of one that was killed."""
+        return sorted(self.home.glob("*/**/.*.tmp"))
+
     def discard_leftovers(self) -> None:
         """Delete the temporary files of a writer that was killed. Call with the writer's lock held."""
-        for path in self.home.glob("*/**/.*.tmp"):
+        for path in self.leftovers():
             path.unlink(missing_ok=True)
 
     def discard_unused(self, in_use: set[tuple[str, str]]) -> None:
         """Delete superseded versions, and vectors, that neither the library nor an index still needs.
 
-        `in_use` holds (talk id, digest) and (talk id, text digest) of every published index that is kept.
+        `in_use` holds (talk id, digest) and (talk id, text digest) of every published index that is kept. What belongs
+        to a talk that can't be read stays: nobody knows what it needs.
         """
         kept = set(in_use)
+        unreadable = set()
         for talk_id in self.ids():
-            stored = self.sound_record(talk_id)
+            try:
+                stored = self.record(talk_id)
+            except StoreError:
+                unreadable.add(talk_id)
+                continue
             if stored is not None:
                 kept.add((talk_id, stored.text_digest))
         for path in [*self._superseded.glob("*.json"), *self._vectors.glob("*/*.npy")]:
             talk_id, _, digest = path.stem.rpartition(".")
-            if (talk_id, digest) not in kept:
+            if (talk_id, digest) not in kept and talk_id not in unreadable:
                 path.unlink(missing_ok=True)
 
     def _unknown(self, talk_id: str) -> UsageError:
@@ -230,8 +266,8 @@ def _parse(path: Path, version: tuple[int, int, int]) -> StoredTalk:  # noqa: AR
     content = path.read_bytes()
     try:
         data = json.loads(content)
-        if data["format"] != FORMAT:
-            raise StoreError(f"{path}: library format {data['format']}, expected {FORMAT}; update talkcite")
+        if data["format"] > FORMAT:
+            raise NewerFormat(f"{path}: library format {data['format']}, expected at most {FORMAT}; update talkcite")
         talk = Talk(
             id=data["id"],
             title=data["title"],
@@ -248,5 +284,5 @@ def _parse(path: Path, version: tuple[int, int, int]) -> StoredTalk:  # noqa: AR
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"{path}: damaged ({type(error).__name__}: {error}), expected a talk as JSON; "
-            "delete the file and ingest its captions again"
+            "ingest its captions again; 'python -m rag doctor --repair' sets the file aside"
         ) from error

@@ -107,9 +107,18 @@ class OpenAIChat:
 
     def close(self) -> None:
         """Release the connections and the thread."""
-        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result(timeout=5)
+        asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result(timeout=5)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
+
+    async def _shut_down(self) -> None:
+        """End what a reply that was closed early left running, then release the connections."""
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+        await self._client.close()
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
         """See `LLM.stream`. The time limit covers the whole of it, retries and waits included."""

@@ -46,11 +46,15 @@ class TalkInfo:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of one generation and the model whose vectors it holds."""
+    """The contents of one generation and the model whose vectors it holds.
+
+    `collection` names the one on the Chroma server that keeps them; "" means the generation's own folder.
+    """
 
     model: str
     dim: int
     talks: dict[str, TalkInfo]
+    collection: str = ""
     text_form: str = TEXT_FORM
     format: int = FORMAT
 
@@ -59,9 +63,20 @@ class Manifest:
         """Number of passages over all talks."""
         return sum(info.windows for info in self.talks.values())
 
-    def fits(self, model: str, dim: int) -> bool:
-        """True when vectors of this model, made the way this program makes them, may be added."""
-        return (self.format, self.text_form, self.model, self.dim) == (FORMAT, TEXT_FORM, model, dim)
+    @property
+    def digests(self) -> dict[str, str]:
+        """Talk id -> digest of its content."""
+        return {info.id: info.digest for info in self.talks.values()}
+
+    def unlike(self, other: Manifest) -> str:
+        """Why vectors of `other` can't be added to these, "" when they can: one model, way and place for all."""
+        if (self.model, self.dim) != (other.model, other.dim):
+            return f"it was made with {self.model}, now {other.model}"
+        if self.collection != other.collection:
+            return "its vectors move " + ("to the Chroma server" if other.collection else "into the library's folder")
+        if (self.format, self.text_form) != (other.format, other.text_form):
+            return "it was made by another version"
+        return ""
 
 
 def describe(stored: StoredTalk) -> TalkInfo:

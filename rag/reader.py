@@ -1,7 +1,8 @@
 """Follow the published index: open the generation that counts, and change to the next one without failing a query.
 
 A reader looks at `CURRENT` at most once a second. A new generation is opened and warmed beside the old one, in the
-background; then the handle is swapped, and the old one is closed once its last query is done.
+background; then the handle is swapped, and the old one is closed once its last query is done. An index that can't be
+read is no reason not to answer: see `rag.fallback`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from rag.errors import StoreError
-from rag.lexical import LexicalStore
+from rag.fallback import VectorArm, WordArm
 from rag.library import Library, StoredTalk, TalkVectors
 from rag.manifest import Manifest, TalkInfo, current_manifest, current_name, index_folder, read_manifest
+from rag.seal import broken_seal
+from rag.server import Server, ServerVectors
 from rag.types import Window
-from rag.vectors import ChromaFolder
+from rag.vectors import ChromaFolder, VectorStore
 from rag.windows import passages
 
 _log = logging.getLogger(__name__)
@@ -33,14 +34,26 @@ _TALKS_IN_MEMORY = 512
 class Generation:
     """One open generation: its contents, words, vectors, and the talks exactly as they were when it was published."""
 
-    def __init__(self, library: Library, name: str, manifest: Manifest) -> None:
+    def __init__(self, library: Library, name: str, manifest: Manifest, server: Server | None = None) -> None:
         folder = index_folder(library.home) / name
+
+        def open_vectors() -> VectorStore:
+            if damage := broken_seal(folder):  # opening it could end this process
+                raise StoreError(f"{damage}; 'python -m rag doctor --repair'")
+            if not manifest.collection:
+                return ChromaFolder(folder / "chroma")
+            if server is None:
+                raise StoreError(
+                    f"{folder}: its vectors are on a Chroma server, and neither RAG_CHROMA_URL nor CHROMA_API_KEY is "
+                    "set; set it, or ingest once to bring them into the library's folder"
+                )
+            return ServerVectors(server, manifest.collection, digests)
+
+        digests = {info.id: info.text_digest for info in manifest.talks.values()}
         self.name = name
         self.manifest = manifest
-        self.words = LexicalStore(folder / "lexical")
-        self.vectors = ChromaFolder(folder / "chroma")
-        if manifest.windows:
-            self.vectors.nearest(np.ones(manifest.dim, np.float32), 1)  # the first query loads the index
+        self.words = WordArm(folder / "lexical", manifest)
+        self.vectors = VectorArm(library, manifest, open_vectors)
         self._library = library
         self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
         self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
@@ -61,6 +74,11 @@ class Generation:
         """The passages of a talk, in the order of its vectors' rows."""
         return passages(self.talk(talk_id)[0].talk)
 
+    def close(self) -> None:
+        """Give back files, connections and memory. Nobody may be asking."""
+        self.vectors.close()
+        self.words.close()
+
     def _row_of(self, talk_id: str) -> dict[int, int]:
         return {window.first: row for row, window in enumerate(self.passages(talk_id))}
 
@@ -72,8 +90,9 @@ class Generation:
 class IndexReader:
     """Gives every query the newest published generation. Safe to use from many threads."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, server: Server | None = None) -> None:
         self._library = Library(home)
+        self._server = server
         self._home = home
         self._lock = threading.Lock()
         self._looked_at = 0.0
@@ -96,7 +115,17 @@ class IndexReader:
                     generation.users -= 1
                     unused = generation.retired and generation.users == 0
                 if unused:
-                    generation.vectors.close()
+                    generation.close()
+
+    @contextmanager
+    def successor(self, failed: Generation) -> Iterator[Generation | None]:
+        """The generation that `CURRENT` names by now, opened once for all who ask; None when it is still `failed`."""
+        with self._opening:
+            name = current_name(self._home)
+            if name and self._generation is not None and name != self._generation.name:
+                self._open(name)
+        with self.generation() as generation:
+            yield None if generation is failed else generation
 
     def close(self) -> None:
         """Give back files and memory once the last query is done."""
@@ -122,7 +151,7 @@ class IndexReader:
         manifest = read_manifest(index_folder(self._home) / name)
         if manifest is None:
             raise StoreError(f"{index_folder(self._home) / name}: damaged; 'python -m rag doctor --repair'")
-        self._swap(Generation(self._library, name, manifest))
+        self._swap(Generation(self._library, name, manifest, self._server))
 
     def _open_next(self, name: str) -> None:
         try:
@@ -139,7 +168,7 @@ class IndexReader:
             if old is not None:
                 old.retired = True
         if old is not None and unused:
-            old.vectors.close()
+            old.close()
 
 
 def published_talks(home: Path) -> list[TalkInfo]:

@@ -55,7 +55,9 @@ def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filter
             hits.append(free)
         if len(hits) == k:
             break
-    return Evidence(tuple(hits), _confidence(generation, hits, seen))
+    # Chosen talks are always compared one by one, so that Chroma is not missed.
+    notices = (generation.vectors.notice if not filters else "", generation.words.notice)
+    return Evidence(tuple(hits), _confidence(generation, hits, seen), " ".join(filter(None, notices)))
 
 
 def arms(generation: Generation, query: str, vector: Vectors, filters: Filters) -> dict[str, list[Found]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import StartError
@@ -35,6 +35,17 @@ class Settings(BaseSettings):
     embed_model: str = Field(
         default="", description="a sentence-transformers model name or folder; empty: the bundled MiniLM"
     )
+    chroma_url: HttpAddress = Field(
+        default="", description="a Chroma server that keeps the vectors; empty: each index keeps its own"
+    )
+    chroma_token: SecretStr = Field(
+        default=SecretStr(""), description="what that server, or a proxy before it, takes as bearer token"
+    )
+    chroma_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias="CHROMA_API_KEY", description="Chroma Cloud keeps the vectors"
+    )
+    chroma_tenant: str = Field(default="", validation_alias="CHROMA_TENANT", description="tenant at Chroma Cloud")
+    chroma_database: str = Field(default="", validation_alias="CHROMA_DATABASE", description="database at Chroma Cloud")
     public_url: HttpAddress = Field(default="", description="address under which others reach the page")
     llm: str = Field(default="off", description="off: answer with quotes; else a model name at RAG_LLM_BASE_URL")
     llm_base_url: HttpAddress = Field(
@@ -53,6 +64,17 @@ class Settings(BaseSettings):
     top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
     lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")
 
+    @model_validator(mode="after")
+    def _one_place_for_vectors(self) -> Self:
+        if self.chroma_url and self.chroma_api_key.get_secret_value():
+            raise ValueError("RAG_CHROMA_URL and CHROMA_API_KEY are both set, expected one: a server or Chroma Cloud")
+        if self.chroma_token.get_secret_value() and not self.chroma_url:
+            raise ValueError("RAG_CHROMA_TOKEN is set without RAG_CHROMA_URL, expected both: a token is for a server")
+        named = [f"CHROMA_{name}" for name in ("TENANT", "DATABASE") if getattr(self, f"chroma_{name.lower()}")]
+        if named and not self.chroma_api_key.get_secret_value():
+            raise ValueError(f"{' and '.join(named)} set without CHROMA_API_KEY, expected Chroma Cloud's key as well")
+        return self
+
     @property
     def uses_llm(self) -> bool:
         """True when written answers are wanted."""
@@ -68,7 +90,9 @@ def load_settings(**explicit: object) -> Settings:
         return Settings(**explicit)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        name = str(first["loc"][0]) if first["loc"] else "setting"
+        if not first["loc"]:  # settings that don't go together; the message names them
+            raise StartError(f"{first['msg'].removeprefix('Value error, ')}; unset what is wrong") from None
+        name = str(first["loc"][0])
         name = name if name.isupper() else f"RAG_{name.upper()}"
         found = "(hidden)" if name.endswith(("KEY", "TOKEN")) else repr(first["input"])
         expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")

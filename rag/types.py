@@ -131,10 +131,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found for a query: the moments, best first, and how likely they answer it (0..1)."""
+    """What was found for a query: the moments, best first, and how likely they answer it (0..1).
+
+    `notice` says in one line which part of the index could not be used, "" when all of it was.
+    """
 
     hits: tuple[Hit, ...]
     confidence: float
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Store and search vectors. The only file that knows chromadb.
 
-One collection holds one record per passage: id from talk, content and position; the vector; the text as document, so
-that any Chroma client can make use of the store; talk id, cues, times and speakers as metadata.
+One collection holds one record per passage (`rag.records`): the vector, the text as document and what is known of it
+as metadata, so that any Chroma client can make use of the store. `ChromaFolder` keeps it in a folder of its own;
+`rag.server` keeps it on a Chroma server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,14 +18,14 @@ import numpy as np
 from rag.embed import Vectors
 from rag.errors import StoreError
 from rag.library import StoredTalk
-from rag.windows import passages
+from rag.records import records_of
 
 COLLECTION = "passages"
-_BATCH = 5000  # Chroma's own limit is 5,461 here; the smaller of the two is used
+BATCH = 5000  # records a request; Chroma's own limit is 5,461 here, and the smaller of the two is used
 
 # Chroma measures squared Euclidean distance unless told otherwise, and its defaults find only .87 of the true ten
 # nearest among 100,000 vectors; with these it is .98.
-_HNSW: Any = {"hnsw": {"space": "cosine", "ef_search": 400, "max_neighbors": 32, "ef_construction": 200}}
+HNSW: Any = {"hnsw": {"space": "cosine", "ef_search": 400, "max_neighbors": 32, "ef_construction": 200}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,10 @@ class Found:
 
 
 class VectorStore(Protocol):
-    """Passages by vector. `add` and `delete` are the writer's, `nearest` is the readers'."""
+    """Passages by vector. `add` is the writer's, `nearest` is the readers'. Every failure is a `StoreError`."""
 
     def add(self, stored: StoredTalk, vectors: Vectors) -> None:
-        """Add the passages of a talk that is not in the store; `vectors` has shape (passages, dim)."""
-        ...
-
-    def delete(self, talk_id: str) -> None:
-        """Remove all passages of a talk."""
+        """Add the passages of a talk; `vectors` has shape (passages, dim)."""
         ...
 
     def nearest(self, query: Vectors, count: int) -> list[Found]:
@@ -55,92 +53,135 @@ class VectorStore(Protocol):
         """Number of passages stored."""
         ...
 
+    def vector_of(self, record_id: str) -> Vectors | None:
+        """The stored vector of one record, for checking what was written; None when there is none."""
+        ...
+
     def close(self) -> None:
-        """Give back files and memory."""
+        """Give back files, connections and memory."""
         ...
 
 
 class ChromaFolder:
-    """A `VectorStore` in a folder of its own, which only one process at a time may have open for writing."""
+    """A `VectorStore` in a folder of its own, which only one process at a time may have open for writing.
 
-    def __init__(self, folder: Path) -> None:
+    Only a writer says `create`: a reader must never leave an empty store where a full one was expected.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
         # Imported here: it costs most of a second, which commands that never search must not pay.
         import chromadb
-        from chromadb.config import Settings as ChromaSettings
 
+        if not create and not (folder / "chroma.sqlite3").is_file():
+            raise StoreError(f"{folder}: there is no Chroma store; 'python -m rag doctor --repair' makes one")
+        self._client: Any = None
+        self._no_write = f"{folder}: Chroma can't write ({{}}); free space"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            settings = ChromaSettings(anonymized_telemetry=False)
-            self._client: Any = chromadb.PersistentClient(path=str(folder), settings=settings)
-            self._collection: Any = self._client.get_or_create_collection(
-                COLLECTION, configuration=_HNSW, embedding_function=None
+            self._client = chromadb.PersistentClient(path=str(folder), settings=quiet_settings())
+            self._collection: Any = (
+                self._client.get_or_create_collection(COLLECTION, configuration=HNSW, embedding_function=None)
+                if create
+                else self._client.get_collection(COLLECTION, embedding_function=None)
             )
+            self._batch = min(BATCH, self._client.get_max_batch_size())
         except Exception as error:  # chromadb raises its Rust errors without a common base
+            if self._client is not None:
+                self._client.close()
             raise StoreError(f"{folder}: Chroma can't open it ({error}); 'python -m rag doctor --repair'") from error
-        self._batch = min(_BATCH, self._client.get_max_batch_size())
 
     def add(self, stored: StoredTalk, vectors: Vectors) -> None:
         """See `VectorStore`."""
-        windows = passages(stored.talk)
-        for start in range(0, len(windows), self._batch):
-            batch = windows[start : start + self._batch]
-            self._collection.add(
-                ids=[record_id(stored, window.first) for window in batch],
-                embeddings=vectors[start : start + len(batch)],
-                documents=[window.text for window in batch],
-                metadatas=[_metadata(stored, window.first, window.last) for window in batch],
-            )
+        with _told(self._no_write):
+            upsert(self._collection, stored, vectors, self._batch)
 
     def delete(self, talk_id: str) -> None:
-        """See `VectorStore`."""
-        self._collection.delete(where={"talk_id": talk_id})
+        """Remove all passages of a talk."""
+        with _told(self._no_write):
+            self._collection.delete(where={"talk_id": talk_id})
 
     def nearest(self, query: Vectors, count: int) -> list[Found]:
-        """See `VectorStore`. Raises `StoreError` when Chroma fails, whatever it raised."""
-        try:
-            reply = self._collection.query(
-                query_embeddings=[query], n_results=count, include=["metadatas", "distances"]
-            )
-        except Exception as error:  # chromadb raises its Rust errors without a common base
-            raise StoreError(f"Chroma can't answer ({error}); 'python -m rag doctor --repair'") from error
-        return [
-            Found(str(meta["talk_id"]), int(meta["first"]), int(meta["last"]), 1.0 - float(distance))
-            for meta, distance in zip(reply["metadatas"][0], reply["distances"][0], strict=True)
-        ]
+        """See `VectorStore`."""
+        with _told():
+            return [found for found, _ in ask(self._collection, query, count)]
 
     def size(self) -> int:
         """See `VectorStore`."""
-        return int(self._collection.count())
+        with _told():
+            return int(self._collection.count())
 
-    def vector_of(self, key: str) -> Vectors | None:
-        """The stored vector of one record, for checking what was written; None when there is none."""
-        reply = self._collection.get(ids=[key], include=["embeddings"])
-        return np.asarray(reply["embeddings"][0], np.float32) if reply["ids"] else None
+    def vector_of(self, record_id: str) -> Vectors | None:
+        """See `VectorStore`."""
+        with _told():
+            return stored_vector(self._collection, record_id)
 
     def close(self) -> None:
         """See `VectorStore`."""
         self._client.close()
 
 
-def record_id(stored: StoredTalk, first: int) -> str:
-    """The id of a passage in Chroma: talk, content and position, so that no two contents share one."""
-    return f"{stored.talk.id}/{stored.text_digest}/{first}"
+@contextmanager
+def _told(what: str = "Chroma can't answer ({}); 'python -m rag doctor --repair'") -> Iterator[None]:
+    """Whatever chromadb raises, as one `StoreError`: `what`, with the cause in place of {}."""
+    try:
+        yield
+    except Exception as error:
+        raise StoreError(what.format(error)) from error
 
 
-def _metadata(stored: StoredTalk, first: int, last: int) -> dict[str, str | int]:
-    cues = stored.talk.cues[first : last + 1]
-    return {
-        "talk_id": stored.talk.id,
-        "first": first,
-        "last": last,
-        "first_cue": cues[0].id,
-        "last_cue": cues[-1].id,
-        "start_ms": cues[0].start_ms,
-        "end_ms": cues[-1].end_ms,
-        "speakers": ", ".join(dict.fromkeys(cue.speaker for cue in cues if cue.speaker)),
-    }
+def quiet_settings() -> Any:
+    """Chroma's own settings, without telemetry."""
+    from chromadb.config import Settings as ChromaSettings
+
+    return ChromaSettings(anonymized_telemetry=False)
 
 
-def record_ids(stored: StoredTalk) -> Iterator[str]:
-    """The ids of all passages of a talk, in order."""
-    return (record_id(stored, window.first) for window in passages(stored.talk))
+def server_client(root: str, token: str) -> Any:
+    """A client of the Chroma server at `root`. A token is sent as Chroma documents it: `Authorization: Bearer`."""
+    import chromadb
+
+    settings = quiet_settings()
+    if token:
+        settings.chroma_client_auth_provider = "chromadb.auth.token_authn.TokenAuthClientProvider"
+        settings.chroma_client_auth_credentials = token
+    return chromadb.HttpClient(host=root, settings=settings)
+
+
+def cloud_client(api_key: str, tenant: str, database: str, connections: int) -> Any:
+    """A client of Chroma Cloud with at most so many connections; "" takes the tenant or database of the key."""
+    import chromadb
+
+    settings = quiet_settings()
+    settings.chroma_http_max_connections = connections
+    return chromadb.CloudClient(tenant or None, database or None, api_key, settings)
+
+
+def upsert(collection: Any, stored: StoredTalk, vectors: Vectors, batch: int) -> None:
+    """Write the records of a talk, `batch` at a time; those that are there already are brought up to date."""
+    records = list(records_of(stored))
+    for start in range(0, len(records), batch):
+        part = records[start : start + batch]
+        collection.upsert(
+            ids=[record.id for record in part],
+            embeddings=vectors[start : start + len(part)],
+            documents=[record.document for record in part],
+            metadatas=[record.metadata for record in part],
+        )
+
+
+def ask(collection: Any, query: Vectors, count: int) -> list[tuple[Found, str]]:
+    """The `count` records nearest to `query`, best first, each with the text digest of its content."""
+    reply = collection.query(query_embeddings=[query], n_results=count, include=["metadatas", "distances"])
+    return [
+        (
+            Found(str(meta["talk_id"]), int(meta["first"]), int(meta["last"]), 1.0 - float(distance)),
+            str(meta.get("text_digest", "")),
+        )
+        for meta, distance in zip(reply["metadatas"][0], reply["distances"][0], strict=True)
+    ]
+
+
+def stored_vector(collection: Any, record_id: str) -> Vectors | None:
+    """The vector of one record as Chroma has it."""
+    reply = collection.get(ids=[record_id], include=["embeddings"])
+    return np.asarray(reply["embeddings"][0], np.float32) if reply["ids"] else None

@@ -7,7 +7,7 @@ from typing import Any
 from rag.links import link
 from rag.manifest import TalkInfo
 from rag.settings import Settings
-from rag.types import Answer, Citation, Cue, Hit, Talk
+from rag.types import Answer, Citation, Cue, Evidence, Hit, Talk
 
 Json = dict[str, Any]
 
@@ -32,9 +32,9 @@ class Wire:
         moment = self._moment(citation.talk, citation.cues)
         return {"n": citation.n} | moment | {"quote": words(citation.cues)}
 
-    def search(self, query: str, hits: list[Hit]) -> Json:
+    def search(self, query: str, found: Evidence) -> Json:
         """What `rag search` prints."""
-        return {"query": query, "hits": [self.hit(hit) for hit in hits]}
+        return {"query": query, "hits": [self.hit(hit) for hit in found.hits], "notice": found.notice}
 
     def answer(self, answer: Answer) -> Json:
         """What `rag ask` prints."""

@@ -20,6 +20,7 @@ OWNERS = {
     "tantivy": "rag/lexical.py",
     "openai": "rag/llm.py",
     "filelock": "rag/index.py",
+    "httpx": "rag/server.py",
     "webvtt": "ingest/vtt.py",
 }
 

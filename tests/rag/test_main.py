@@ -58,6 +58,7 @@ def test_search_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
                 "url": f"{WATCH}&t=2s",
             }
         ],
+        "notice": "",
     }
 
 

@@ -11,7 +11,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
     for name in list(os.environ):
-        if name.startswith(("RAG_", "OPENAI_")):
+        if name.startswith(("RAG_", "OPENAI_", "CHROMA_")):
             monkeypatch.delenv(name)
 
 
@@ -63,3 +63,33 @@ def test_an_empty_value_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_LLM_API_KEY", "sk-secret")
     assert "sk-secret" not in repr(load_settings())
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({"RAG_CHROMA_URL": "http://h:1", "CHROMA_API_KEY": "ck-secret"}, "RAG_CHROMA_URL and CHROMA_API_KEY are both"),
+        ({"RAG_CHROMA_TOKEN": "ck-secret"}, "RAG_CHROMA_TOKEN is set without RAG_CHROMA_URL"),
+        ({"CHROMA_TENANT": "t"}, "CHROMA_TENANT set without CHROMA_API_KEY"),
+        ({"CHROMA_TENANT": "t", "CHROMA_DATABASE": "d"}, "CHROMA_TENANT and CHROMA_DATABASE set without"),
+        ({"RAG_CHROMA_URL": "localhost:8000"}, "RAG_CHROMA_URL: found 'localhost:8000', expected an address"),
+    ],
+)
+def test_chroma_settings_that_do_not_go_together_are_named(
+    monkeypatch: pytest.MonkeyPatch, found: dict[str, str], message: str
+) -> None:
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StartError, match=message) as raised:
+        load_settings()
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_chroma_cloud_is_set_by_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CHROMA_API_KEY": "ck-secret", "CHROMA_TENANT": "t", "CHROMA_DATABASE": "d"}.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert settings.chroma_api_key.get_secret_value() == "ck-secret"
+    assert (settings.chroma_tenant, settings.chroma_database) == ("t", "d")
+    assert "ck-secret" not in repr(settings)
