@@ -215,7 +215,7 @@ def _mcp(_: argparse.Namespace) -> int:
     try:
         from rag.mcp_server import serve
     except ModuleNotFoundError as error:
-        if error.name != "mcp":
+        if error.name is None or error.name.partition(".")[0] != "mcp":
             raise
         raise StartError("mcp: the package 'mcp' is not installed; pip install 'talkcite[mcp]'") from None
     with _engine() as engine:

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from rag import __version__, schema
 from rag.engine import Engine
-from rag.errors import TalkciteError, UsageError
+from rag.errors import TalkciteError
 from rag.settings import Settings
 from rag.stepping import stepping
 from rag.types import Answer
@@ -78,7 +78,9 @@ def _problems(**named: str) -> dict[int | str, dict[str, Any]]:
 _MISTAKES = _problems(
     _400="the body can't be read", _403="another site's page asks", _413="the body is too large", _422="a wrong value"
 )
-_NO_INDEX = _problems(_503="no talks yet, or the index or model can't be used, or too many ask at once")
+_UNANSWERED = _problems(
+    _404="no talk fits the filters", _503="no talks yet, or the index or model can't be used, or too many ask at once"
+)
 
 
 def create_api(engine: Engine, settings: Settings, jobs: Jobs | None = None) -> FastAPI:
@@ -96,7 +98,7 @@ def create_api(engine: Engine, settings: Settings, jobs: Jobs | None = None) -> 
     wire = Wire(settings)
     answering = _Answering(engine)
 
-    @api.post("/search", summary="Find moments", responses=_NO_INDEX)
+    @api.post("/search", summary="Find moments", responses=_UNANSWERED)
     def search(asked: SearchRequest) -> schema.Found:
         """The moments that match a query best."""
         return wire.search(asked.query, engine.evidence(asked.query, asked.k, asked.filters))
@@ -105,7 +107,7 @@ def create_api(engine: Engine, settings: Settings, jobs: Jobs | None = None) -> 
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM}}}
     }
 
-    @api.post("/ask", summary="Answer a question", response_model=schema.Answer, responses={**_NO_INDEX, **stream})
+    @api.post("/ask", summary="Answer a question", response_model=schema.Answer, responses={**_UNANSWERED, **stream})
     async def ask(asked: AskRequest, request: Request) -> Response:
         """The answer as JSON, or, for `Accept: text/event-stream`, as it is written.
 
@@ -133,10 +135,7 @@ def create_api(engine: Engine, settings: Settings, jobs: Jobs | None = None) -> 
     @api.get("/talks/{talk_id}", summary="Read a transcript", responses=_problems(_404="there is no such talk"))
     def transcript(talk_id: str) -> schema.Transcript:
         """A talk with all its cues."""
-        try:
-            return without_folders(transcript_json(engine.talk(talk_id)))
-        except UsageError as error:
-            raise HTTPException(404, str(error)) from error
+        return without_folders(transcript_json(engine.talk(talk_id)))
 
     def takes_uploads() -> None:
         if jobs is None:

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
-from rag.errors import InputError, TalkciteError, UsageError
+from rag.errors import TalkciteError, UsageError
 
 UNEXPECTED = "Something went wrong here; the log of the server says what."
 
@@ -35,8 +35,8 @@ def problem(status: int, detail: str) -> Problem:
 
 
 def problem_of(error: TalkciteError) -> Problem:
-    """The document for one of our errors: 422 where another request would do, 503 where the server has to change."""
-    return problem(422 if isinstance(error, UsageError | InputError) else 503, str(error))
+    """The document for one of our errors: 404 where the request names what is not there, 503 for the server's own."""
+    return problem(404 if isinstance(error, UsageError) else 503, str(error))
 
 
 class ProblemResponse(Response):

@@ -159,10 +159,10 @@ def test_what_fails_before_a_stream_is_a_status_and_what_fails_later_an_event(en
 
     engine.ask = refuse  # type: ignore[method-assign,assignment]
     assert problem(client(engine).post("/ask", json={"question": "x"}, headers=SSE)) == (
-        422,
+        404,
         "no talk matches year '1'",
     )
-    assert problem(client(engine).post("/ask", json={"question": "x"})) == (422, "no talk matches year '1'")
+    assert problem(client(engine).post("/ask", json={"question": "x"})) == (404, "no talk matches year '1'")
 
 
 def test_talks_tell_names_of_files_but_not_where_they_lie(engine: FakeEngine) -> None:
