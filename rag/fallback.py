@@ -94,9 +94,9 @@ class WordArm:
         """See `LexicalStore.best`."""
         return self._store.ask(lambda store: store.best(query, count, talk_ids=talk_ids, speaker=speaker)) or []
 
-    def rarity(self, terms: Collection[str]) -> dict[str, float]:
+    def rarity(self, terms: Collection[str], talk_ids: Collection[str] | None = None) -> dict[str, float]:
         """See `LexicalStore.rarity`."""
-        known = self._store.ask(lambda store: store.rarity(terms))
+        known = self._store.ask(lambda store: store.rarity(terms, talk_ids))
         return dict.fromkeys(terms, 1.0) if known is None else known
 
     @property
