@@ -53,7 +53,7 @@ class Generation:
         self.name = name
         self.manifest = manifest
         self.words = WordArm(folder / "lexical", manifest)
-        self.vectors = VectorArm(library, manifest, open_vectors)
+        self.vectors = VectorArm(library, manifest, open_vectors, is_server_set=server is not None)
         self._library = library
         self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
         self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
