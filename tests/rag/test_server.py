@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
@@ -438,5 +439,6 @@ def test_generations_on_a_server_leave_no_connections_open(
                     return generation is not None and generation.name == name
 
             assert waits_for(follows)
+            gc.collect()
             files.append(len(list(Path("/proc/self/fd").iterdir())))
     assert min(files[-5:]) <= max(files[:5])
