@@ -217,7 +217,7 @@ def _mcp(_: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "mcp":
             raise
-        raise StartError("mcp: the package 'mcp' is not installed; pip install 'talkcite[mcp]'") from None
+        raise StartError("mcp: the package 'mcp' is not installed; pip install '.[mcp]'") from None
     with _engine() as engine:
         serve(engine)
     return 0

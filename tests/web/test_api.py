@@ -288,6 +288,13 @@ def test_the_page_and_the_api_share_one_guard(engine: FakeEngine, serve: Callabl
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_the_document_says_where_the_paths_begin(engine: FakeEngine, serve: Callable[..., Server]) -> None:
+    url = serve(engine).url
+    assert httpx.get(f"{url}api/openapi.json").json()["servers"] == [{"url": "/api"}]
+    assert problem(httpx.get(f"{url}api/nowhere"))[0] == 404
+    assert problem(httpx.get(f"{url}api/docs"))[0] == 404
+
+
 def test_health(engine: FakeEngine, serve: Callable[..., Server]) -> None:
     url = serve(engine).url
     assert httpx.get(f"{url}healthz").json() == {"alive": True}
