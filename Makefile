@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export RAG_HOME ?= data
+# pip shows what it downloads on a terminal, and in a log only what goes wrong.
+INSTALL = $(BIN)/pip install --disable-pip-version-check $$(test -t 1 || echo -qq) --constraint constraints.txt
 
 .PHONY: run test check format install pins clean
 
@@ -40,9 +42,9 @@ clean:
 .venv/installed: pyproject.toml constraints.txt
 	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
