@@ -17,8 +17,8 @@ from rag.errors import TalkciteError
 from rag.types import Cue
 
 EPILOG = """
-Formats: WebVTT, SRT, SBV, YouTube json3, Whisper/WhisperX/whisper.cpp JSON, transcript pages (text or saved HTML),
-JSON Lines; .gz and .zip of these; folders; YouTube addresses (pip install '.[youtube]').
+Formats: WebVTT, SRT, SBV, LRC, YouTube json3, Whisper/WhisperX/whisper.cpp JSON, transcript pages (text or saved
+HTML), JSON Lines; .gz and .zip of these; folders; YouTube addresses (pip install '.[youtube]').
 Exit codes: 0 done, 1 some inputs failed, 2 wrong call, 3 can't start.
 """
 
