@@ -65,7 +65,7 @@ def test_a_wrong_number_of_vectors_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_talk_names_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"talk 'nope': not in .* 'python -m rag talks' lists the ids"):
+    with pytest.raises(UsageError, match=r"talk 'nope': not in the library; 'python -m rag talks' lists the ids"):
         Library(tmp_path).get("nope")
 
 
