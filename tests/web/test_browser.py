@@ -254,6 +254,9 @@ def test_addresses_restore_what_they_name_and_rubbish_does_nothing(
     assert page.input_value("textarea") == question
     assert engine.asked == []
     assert page.locator(".turn").count() == 0
+    assert page.locator(".banner:visible").all_inner_texts() == (
+        ["This talk is not in the library."] if "talk=" in address and not title else []
+    )
     assert watch.outside == []
 
 
@@ -390,7 +393,7 @@ def test_a_talk_that_was_removed_is_told(
     engine.library = engine.library[1:]
     page.click(".chip >> nth=0")
     page.wait_for_selector(".banner:visible")
-    assert page.locator(".banner").inner_text() == "This talk is no longer in the library."
+    assert page.locator(".banner").inner_text() == "This talk is not in the library."
     page.wait_for_selector(".banner", state="hidden", timeout=10_000)
 
 
