@@ -6,7 +6,7 @@ export RAG_HOME ?= data
 # pip shows what it downloads on a terminal, and in a log only what goes wrong.
 INSTALL = $(BIN)/pip install --disable-pip-version-check $$(test -t 1 || echo -qq) --constraint constraints.txt
 
-.PHONY: run test check lint format install pins clean
+.PHONY: run test check lint format install pins screenshot clean
 
 run: .venv/installed
 	@ls "$(RAG_HOME)"/talks/*.json > /dev/null 2>&1 || $(BIN)/python -m ingest eval/data/talks
@@ -38,8 +38,11 @@ pins:
 	mv constraints.new constraints.txt
 	rm -rf .venv-pins
 
+screenshot: .venv/installed-dev
+	@$(BIN)/python docs/make_screenshot.py
+
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,23 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.working_copy import copy_project
 
 pytestmark = pytest.mark.slow
-
-# What lies in a working copy and is not part of the project.
-_LOCAL = shutil.ignore_patterns(
-    ".*cache", ".git", ".venv*", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "out"
-)
 
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the source package, and the wheel that was built from it. Nothing is downloaded."""
     folder = tmp_path_factory.mktemp("package")
-    copy = folder / "copy"
-    shutil.copytree(
-        ROOT, copy, ignore=lambda path, names: {*_LOCAL(path, names), *({"data"} if path == str(ROOT) else ())}
-    )
+    copy = copy_project(folder / "copy")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(copy)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
