@@ -66,25 +66,25 @@ def _answers(
 ) -> Iterator[Answer]:
     """Snapshots of the written answer, or the quotes."""
     if llm is None or not answer.hits:
-        yield _quoted(answer, embedder)
+        yield _quoted(answer)
         return
     try:
         yield from written(answer, llm, embedder, history, budget)
     except Declined as declined:
         # The confidence is about the topic: a number that the model did not find there is not in the quotes either.
         if answer.confidence >= OVERRULE_FROM and not asks_for_number(answer.question):
-            yield replace(_quoted(answer, embedder), notice=f"{llm.name} found no answer; these quotes come closest.")
+            yield replace(_quoted(answer), notice=f"{llm.name} found no answer; these quotes come closest.")
         else:
             yield replace(_refused(answer), missing=str(declined), answered_by=llm.name)
     except LLMError as error:
-        yield replace(_quoted(answer, embedder), notice=f"Quotes instead of a written answer: {error}.")
+        yield replace(_quoted(answer), notice=f"Quotes instead of a written answer: {error}.")
 
 
-def _quoted(answer: Answer, embedder: Embedder) -> Answer:
+def _quoted(answer: Answer) -> Answer:
     """The answer as quotes, or the refusal when the talks are unlikely to answer."""
     if answer.confidence < REFUSE_BELOW:
         return _refused(answer)
-    found = quotes(answer.searched, answer.hits, embedder)
+    found = quotes(answer.hits)
     if not gives_what_was_asked(answer.question, (claim.text for claim in found)):
         return _refused(answer)
     numbering = Numbering(hit.talk for hit in answer.hits)

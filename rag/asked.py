@@ -12,21 +12,27 @@ from collections.abc import Iterable
 from rag.facts import numbers
 
 _NUMBER_ASKED = re.compile(
-    r"\bhow (?:many|much (?:money|time|memory|space))\b"
-    r"|\bwhat (?:(?:is|was) the )?(?:score|price|percentage|number of)\b",
+    r"\bhow (?:many|much|large|big|long|often|far|old|fast|high)\b"
+    r"|\b(?:what|which) (?:(?:is|was|were|are) the )?"
+    r"(?:score|price|cost|percentage|share|size|number|amount|year|height|rate|length|duration|age)\b"
+    r"|\bin which year\b|\bwhat does .+ cost\b",
     re.IGNORECASE,
 )
 _QUANTITY = re.compile(
     r"\b(?:none|nobody|nothing|both|pair|couple|few|several|many|most|all|half|quarter|third|dozens?|"
-    r"hundreds?|thousands?|millions?|billions?|zero|single|double|twice|every|unlimited|countless|a lot|lots)\b",
+    r"hundreds?|thousands?|millions?|billions?|zero|single|double|twice|every|unlimited|countless|a lot|lots|"
+    r"always|never|rarely|hourly|daily|weekly|monthly|yearly|forever|overnight|instantly)\b",
     re.IGNORECASE,
 )
-# "One" that counts nothing: a pronoun, or one of several things that the sentence goes on to name.
-_PRONOUN_ONE = re.compile(
+# Numbers that count nothing: "one" as a pronoun, steps, and the version in a name ("Qwen 2.5").
+_NO_COUNT = re.compile(
     r"\b(?:(?:the|this|that|each|which|first|second|last|next|other|another|every)\s+)+ones?\b"
-    r"|\bone (?:of|thing|way|reason|day)\b",
+    r"|\bone (?:of|thing|way|reason|day)\b"
+    r"|\b(?:step|phase|stage|level|day|version|chapter) (?:zero|one|two|three|\d+(?:\.\d+)*)\b"
+    r"|\bsecond-?\w*\b|\bfirst\b",
     re.IGNORECASE,
 )
+_VERSION = re.compile(r"\b[A-Z][\w-]*[ -]v?\d+(?:\.\d+)*\b(?: (?:and|or)(?: I think)? \d+\.\d+)?")
 
 
 def asks_for_number(question: str) -> bool:
@@ -36,7 +42,9 @@ def asks_for_number(question: str) -> bool:
 
 def gives_what_was_asked(question: str, sentences: Iterable[str]) -> bool:
     """False when the question asks for a number and none of the sentences holds one, not even "several"."""
-    if not asks_for_number(question):
-        return True
-    counted = (_PRONOUN_ONE.sub(" ", sentence) for sentence in sentences)
-    return any(numbers(sentence)[0] or _QUANTITY.search(sentence) for sentence in counted)
+    return not asks_for_number(question) or any(map(_holds_number, sentences))
+
+
+def _holds_number(sentence: str) -> bool:
+    counted = _NO_COUNT.sub(" ", _VERSION.sub(" ", sentence))
+    return bool(numbers(counted)[0] or _QUANTITY.search(counted))

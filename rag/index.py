@@ -293,7 +293,10 @@ def _copy_and_change(
     if current is None:
         return False
     try:
-        copy_generation(index_folder(library.home) / name, target, with_chroma=server is None)
+        source = index_folder(library.home) / name
+        if damage := broken_seal(source):  # opening the copy could end this process
+            raise StoreError(damage)
+        copy_generation(source, target, with_chroma=server is None)
         gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
         new = [stored for talk_id, stored in wanted.items() if _differs(current, talk_id, stored.digest)]
         _change(library, target, gone, new, manifest)
@@ -301,7 +304,7 @@ def _copy_and_change(
     except (StoreError, sqlite3.Error, shutil.Error) as error:
         problem = str(error)
     if problem:
-        say(f"building the index anew from the library: the changed copy fails its check ({problem})")
+        say(f"building the index anew from the library: the current one can't be built upon ({problem})")
     return not problem
 
 

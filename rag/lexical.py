@@ -121,11 +121,25 @@ class LexicalStore:
             raise StoreError(f"the word index can't answer ({error}); 'python -m rag doctor --repair'") from error
         return found
 
-    def rarity(self, terms: Collection[str]) -> dict[str, float]:
-        """How telling each stemmed term is: BM25's inverse document frequency over all passages."""
+    def rarity(self, terms: Collection[str], talk_ids: Collection[str] | None = None) -> dict[str, float]:
+        """How telling each stemmed term is: BM25's inverse document frequency over the passages of the talks.
+
+        None stands for all talks. Within a talk about caches "cache" tells little, however rare it is elsewhere.
+        """
         searcher = self._index.searcher()
-        count = searcher.num_docs
-        frequency = {term: searcher.doc_freq("text", term) for term in terms}
+        schema = self._index.schema
+
+        def passages_with(*queries: tantivy.Query) -> int:
+            both = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
+            return int(searcher.search(both, limit=1, count=True).count)  # type: ignore[attr-defined]
+
+        if talk_ids is None:
+            count = int(searcher.num_docs)
+            frequency = {term: searcher.doc_freq("text", term) for term in terms}
+        else:
+            chosen = tantivy.Query.term_set_query(schema, "talk_id", sorted(talk_ids))
+            count = passages_with(chosen)
+            frequency = {term: passages_with(chosen, tantivy.Query.term_query(schema, "text", term)) for term in terms}
         return {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in frequency.items()}
 
     def size(self) -> int:

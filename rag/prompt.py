@@ -15,6 +15,7 @@ from rag.orders import is_answerable_speech
 from rag.types import CueRef, Hit, Talk, Turn
 
 DEFAULT_BUDGET = 1_500
+_CUES_BEFORE, _CUES_AFTER = 3, 3  # of the sentence that a moment starts with: a pronoun needs its noun
 _MAX_CUE_CHARS = 600
 _MAX_TITLE_CHARS = 120
 _MAX_CLAIMS = 6
@@ -94,9 +95,10 @@ def answer_schema(ids: Iterable[str]) -> dict[str, Any]:
 
 
 def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]]:
-    """Positions to show per talk: whole passages while they fit, then the moments alone. Best talk first.
+    """Positions to show per talk: where each moment starts with its neighbours, while they fit. Best talk first.
 
-    The first moment is always shown, cut to the budget.
+    What does not fit as a whole is tried without what comes before it; the first moment is always shown, cut to the
+    budget.
     """
     chosen: dict[str, tuple[Talk, set[int]]] = {}
     left = budget
@@ -113,10 +115,14 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
         return True
 
     for rank, hit in enumerate(hits):
-        passage = range(min(hit.first, hit.window.first), max(hit.last, hit.window.last) + 1)
-        if take(hit.talk, passage) or take(hit.talk, range(hit.first, hit.last + 1)) or rank:
+        end = min(hit.last, hit.first + _CUES_AFTER) + 1
+        if (
+            take(hit.talk, range(max(0, hit.first - _CUES_BEFORE), end))
+            or take(hit.talk, range(hit.first, end))
+            or rank
+        ):
             continue
-        for position in range(hit.first, hit.last + 1):
+        for position in range(hit.first, end):
             if not take(hit.talk, [position]):
                 break
     return [(talk, sorted(positions)) for talk, positions in chosen.values() if positions]

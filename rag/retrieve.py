@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from rag.embed import Vectors
 from rag.lexical import stems
 from rag.manifest import Manifest
@@ -25,10 +23,8 @@ _CONFIDENCE_PASSAGE, _CONFIDENCE_SENTENCE, _CONFIDENCE_COVERAGE, _CONFIDENCE_OFF
 # and the share of the query's words that it holds.
 _PASSAGE_WEIGHT, _SENTENCE_WEIGHT, _BM25_WEIGHT, _COVERAGE_WEIGHT = 2.0, 2.0, 0.5, 1.0
 
-_NARROW_MARGIN = 2  # cues before and after a passage that narrowing may reach for
+_MARGIN = 1  # cues before and after a passage that narrowing may reach for
 _WORD_WEIGHT = 0.5  # of the share of query words in a cue, against the cosine of the cue
-_KEEP_ABOVE = 0.7  # a neighbour stays with the best cue when it scores at least this share of it
-_CONTEXT_BEFORE = 2  # cues before the best one in moments that are not the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +41,11 @@ def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filter
     `vector` is the query's embedding, shape (dim,). Filters go into both arms, before ranking.
     """
     found_by = arms(generation, query, vector, filters)
-    seen = _Query(vector, generation.words.rarity(stems(query)))
+    chosen = select(generation.manifest, filters)
+    seen = _Query(vector, generation.words.rarity(stems(query), chosen))
     hits: list[Hit] = []
     for found in rank(generation, seen, found_by["dense"], found_by["words"]):
-        hit = _narrow(generation, found, seen, filters.speaker)
-        # The first moment is what most people open: it is cut to the sentence. The others keep some context, since
-        # which of their sentences counts is less certain; but not what others say when one speaker is asked for.
-        if free := _free_part(_widen(hit) if hits and not filters.speaker else hit, hits):
+        if free := _free_part(_moment(generation, found, seen, filters.speaker), hits):
             hits.append(free)
         if len(hits) == k:
             break
@@ -140,26 +134,26 @@ def rank(generation: Generation, query: _Query, dense: list[Found], words: list[
     return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
 
 
-def _narrow(generation: Generation, found: Found, query: _Query, speaker: str) -> Hit:
-    """The cues in and around a found passage that carry the answer: the link must land on the sentence."""
+def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -> Hit:
+    """The sentence of a found passage that answers best, where the link must land, and what is said from there on."""
     stored, vectors = generation.talk(found.talk_id)
     talk = stored.talk
-    first = max(0, found.first - _NARROW_MARGIN)
-    last = min(len(talk.cues) - 1, found.last + _NARROW_MARGIN)
-    scores = vectors.sentences[first : last + 1] @ query.vector
-    scores = scores + _WORD_WEIGHT * np.array([_coverage(cue.text, query) for cue in talk.cues[first : last + 1]])
-    for offset, cue in enumerate(talk.cues[first : last + 1]):
-        if cue.is_sound_label or (speaker and cue.speaker.casefold() != speaker.casefold()):
-            scores[offset] = -1.0
-    start = stop = int(np.argmax(scores))
-    floor = _KEEP_ABOVE * float(scores[start])
-    while stop - start + 1 < MAX_HIT_CUES:
-        before = scores[start - 1] if start else -1.0
-        after = scores[stop + 1] if stop + 1 < len(scores) else -1.0
-        if max(before, after) < max(floor, 0.0):
-            break
-        start, stop = (start - 1, stop) if before > after else (start, stop + 1)
-    return Hit(talk, first + start, first + stop, found.score, Span(found.first, found.last))
+
+    def may_be_shown(position: int) -> bool:
+        cue = talk.cues[position]
+        return not cue.is_sound_label and (not speaker or cue.speaker.casefold() == speaker.casefold())
+
+    near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
+    cosines = vectors.sentences[near.start : near.stop] @ query.vector
+    words = (_coverage(talk.cues[position].text, query) for position in near)
+    scores = [
+        float(cosine) + _WORD_WEIGHT * share if may_be_shown(position) else -1.0
+        for position, cosine, share in zip(near, cosines, words, strict=True)
+    ]
+    first = last = near[scores.index(max(scores))]
+    while last - first + 1 < MAX_HIT_CUES and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
+        last += 1
+    return Hit(talk, first, last, found.score, Span(found.first, found.last))
 
 
 def _coverage(text: str, query: _Query) -> float:
@@ -170,13 +164,6 @@ def _coverage(text: str, query: _Query) -> float:
 
 def _speaks(talk: Talk, first: int, last: int, speaker: str) -> bool:
     return any(cue.speaker.casefold() == speaker.casefold() for cue in talk.cues[first : last + 1])
-
-
-def _widen(hit: Hit) -> Hit:
-    """The moment with a little before it and as much after it as a hit may hold."""
-    first = max(0, hit.first - _CONTEXT_BEFORE)
-    last = min(len(hit.talk.cues) - 1, max(hit.last, first + MAX_HIT_CUES - 1))
-    return replace(hit, first=first, last=min(last, first + MAX_HIT_CUES - 1))
 
 
 def _free_part(hit: Hit, others: list[Hit]) -> Hit | None:

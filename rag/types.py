@@ -113,8 +113,8 @@ class Filters:
 class Hit:
     """A moment found for a query: cues `first`..`last` (positions) of `talk`, at most 8 of them.
 
-    `score` is comparable within one query only; higher is better. `window` is the wider passage it was found in and
-    what a language model gets to read.
+    It starts at the sentence that answers best and runs on from there. `score` is comparable within one query only;
+    higher is better. `window` is the passage it was found in.
     """
 
     talk: Talk

@@ -12,6 +12,9 @@ from hypothesis import settings
 settings.register_profile("talkcite", deadline=None)
 settings.load_profile("talkcite")
 
+# Test processes share the cores: threads of the model that wait for each other make everything several times slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("TALKCITE_SHARED", ROOT.parent / "shared"))
 

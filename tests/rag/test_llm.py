@@ -183,7 +183,7 @@ def test_a_misbehaving_server_gives_quotes_and_one_notice(name: str, caplog: pyt
         assert len(stub.requests) == requests
     assert answer.done
     assert answer.answered_by == "quotes"
-    assert answer.claims[0].text == "We store the cache in host memory and on disk."
+    assert answer.claims[0].text == "The cache is like a distributed file system."
     assert cause in answer.notice
     assert "\n" not in answer.notice
     assert KEY not in answer.notice + caplog.text

@@ -50,10 +50,10 @@ def test_search_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
                 "talk_id": "talk-a",
                 "title": "A talk",
                 "first_cue": "s2",
-                "last_cue": "s2",
+                "last_cue": "s3",
                 "start_ms": 2000,
-                "end_ms": 4000,
-                "text": "Preemption evicts the longest sequence.",
+                "end_ms": 6000,
+                "text": "Preemption evicts the longest sequence. Bye\x1b[31m.",
                 "speakers": ["Ann"],
                 "url": f"{WATCH}&t=2s",
             }

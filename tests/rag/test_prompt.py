@@ -18,21 +18,22 @@ def user(prompt: object) -> str:
 
 
 def test_the_whole_prompt() -> None:
-    prompt = build_prompt("Where is it?", [hit(T1, 2, 2, (1, 2)), hit(T2, 0, 0, (0, 0)), hit(T1, 4, 4, (4, 4))])
+    prompt = build_prompt("Where is it?", [hit(T1, 0, 0), hit(T2, 0, 0), hit(T1, 5, 5)])
     assert user(prompt) == (
         "# Talk 1: Caches at scale | Dan Fu | 2025-06\n"
-        "s1| How do you deal with a cache that keeps on growing?\n"
-        "s2| The cache is like a distributed file system.\n"
+        "s1| Welcome everyone to the stage.\n"
         "...\n"
-        "s3| It holds 40 gigabytes per server.\n"
+        "s2| The cache is like a distributed file system.\n"
+        "s3| We store the cache in host memory and on disk.\n"
+        "s4| It holds 40 gigabytes per server.\n"
+        "s5| Lunch is served at noon in the garden.\n"
         "# Talk 2: Databases\n"
-        "s4| Welcome everyone to the stage.\n\n"
+        "s6| Welcome everyone to the stage.\n\n"
         "Question: Where is it?"
     )
-    assert prompt.shown == {
-        "s1": CueRef("t1", 1), "s2": CueRef("t1", 2), "s3": CueRef("t1", 4), "s4": CueRef("t2", 0),
-    }  # fmt: skip
-    assert prompt.schema == answer_schema(["s1", "s2", "s3", "s4"])
+    places = [("t1", 0), ("t1", 2), ("t1", 3), ("t1", 4), ("t1", 5), ("t2", 0)]
+    assert prompt.shown == {f"s{n}": CueRef(*place) for n, place in enumerate(places, 1)}
+    assert prompt.schema == answer_schema(prompt.shown)
 
 
 def test_the_form_asked_for() -> None:

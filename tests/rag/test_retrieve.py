@@ -46,13 +46,14 @@ def found(engine: Engine, query: str, k: int = 5, **filters: str) -> list[tuple[
     return [(h.talk.id, h.cues[0].id, h.cues[-1].id) for h in engine.search(query, k, Filters(**filters))]
 
 
-def test_the_hit_is_the_sentence_that_answers(engine: Engine) -> None:
-    assert found(engine, "which sequence does preemption evict first?")[0] == ("ann", "s5", "s5")
-    assert found(engine, "word57")[0] == ("long", "s57", "s57")
+def test_a_moment_starts_at_the_sentence_that_answers_and_runs_on(engine: Engine) -> None:
+    assert found(engine, "which sequence does preemption evict first?")[0] == ("ann", "s5", "s12")
+    assert found(engine, "word57")[0] == ("long", "s57", "s64")
+    assert found(engine, "word98")[0] == ("long", "s98", "s100")  # where the talk ends
 
 
 def test_stems_match(engine: Engine) -> None:
-    assert found(engine, "scheduling on a card")[0] == ("ann", "s3", "s3")
+    assert found(engine, "scheduling on a card")[0] == ("ann", "s3", "s10")
 
 
 def test_hits_do_not_overlap_and_hold_at_most_eight_cues(engine: Engine) -> None:
@@ -141,4 +142,4 @@ def test_talks_are_listed_with_their_metadata(engine: Engine) -> None:
 def test_same_cue_ids_in_two_talks_are_not_mixed_up(engine: Engine) -> None:
     (hit,) = engine.search("recall measures the share of relevant passages", 1)
     assert hit.talk == replace(DUO)
-    assert hit.cues[-1].text == "Recall measures the share of relevant passages found."
+    assert hit.cues[0].text == "Recall measures the share of relevant passages found."
