@@ -29,6 +29,7 @@ SHORTENED = {
     "yt-dlp": "{} --help",  # all its options are read, nothing is fetched
     "chroma run": "{} --help",
     "export RAG_CHROMA_URL": "true",  # its server is not there; tests/rag/test_server.py ingests into a real one
+    "curl": "true",  # asks a page that runs; the tests of its API do
     "talkcite page": "briefly talkcite page --port 0",
     "talkcite eval run": "{} --limit 3",
     "talkcite eval bench": "{} --help",
