@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 from ingest.pipeline import Options, Progress, Quiet, check, ingest, read_file
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingest")
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
     else:
         print("\n".join(report.lines()))
+        if not call.check:  # a page that serves another folder would never show these talks
+            print(f"library    {_home()}")
     return 1 if report.failed else 0
 
 
@@ -124,6 +127,12 @@ def _ingest(call: argparse.Namespace) -> Report:
         if call.reembed:
             _say(f"{writer.reembed()} talks embedded with {embedder.name}")
         return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)
+
+
+def _home() -> Path:
+    from rag.settings import settings
+
+    return settings().home.absolute()
 
 
 def _options(call: argparse.Namespace, speaks_english_only: bool = True) -> Options:

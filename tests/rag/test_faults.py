@@ -245,3 +245,9 @@ def test_an_ingest_while_twenty_threads_search(tmp_path: Path) -> None:
     manifest = current_manifest(tmp_path)
     assert manifest is not None
     assert set(manifest.digests.values()) == newest
+
+
+def test_an_ingest_says_which_library_it_filled(tmp_path: Path) -> None:
+    process = ingest(tmp_path / "home", captions(tmp_path / "first", "talk-a", cues=8))
+    out, _ = process.communicate(timeout=120)
+    assert out.splitlines()[-1] == f"library    {tmp_path / 'home'}"
