@@ -3,8 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export RAG_HOME ?= data
+# pip shows what it downloads on a terminal, and in a log only what goes wrong.
+INSTALL = $(BIN)/pip install --disable-pip-version-check $$(test -t 1 || echo -qq) --constraint constraints.txt
 
-.PHONY: run test check format install pins clean
+.PHONY: run test check lint format install pins screenshot clean
 
 run: .venv/installed
 	@ls "$(RAG_HOME)"/talks/*.json > /dev/null 2>&1 || $(BIN)/python -m ingest eval/data/talks
@@ -13,11 +15,13 @@ run: .venv/installed
 test: .venv/installed-dev
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
-check: .venv/installed-dev
+check: lint
+	@$(BIN)/python -m pytest -m "not browser and not llm and not slow" --numprocesses 2 $(ARGS)
+
+lint: .venv/installed-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -m "not browser and not llm and not slow" --numprocesses 2 $(ARGS)
 
 format: .venv/installed-dev
 	@$(BIN)/ruff format .
@@ -30,19 +34,22 @@ pins:
 	rm -rf .venv-pins
 	$(PYTHON) -m venv .venv-pins
 	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,youtube]' xllamacpp
-	{ sed '/^# ---/q' constraints.txt; .venv-pins/bin/pip freeze --exclude talkcite | sed 's/+cpu//'; } > constraints.new
+	{ sed '/^# ---/q' constraints.txt; .venv-pins/bin/pip freeze --all --exclude pip --exclude talkcite | sed 's/+cpu//'; } > constraints.new
 	mv constraints.new constraints.txt
 	rm -rf .venv-pins
 
+screenshot: .venv/installed-dev
+	@$(BIN)/python docs/make_screenshot.py
+
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	@$(BIN)/pip install --disable-pip-version-check -qq --constraint constraints.txt --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@

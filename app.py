@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import socket
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rag.errors import StartError, TalkciteError
+from rag.files import ensure_folder
 from rag.settings import Settings, load_settings
 
 # Open streams get this long to end when the app is stopped, in seconds.
 _GRACE_S = 2
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serve the page until stopped; returns the exit code (3 when it can't start)."""
-    parser = argparse.ArgumentParser(prog="app.py", description="Ask recorded talks in the browser.")
+def main(argv: Sequence[str] | None = None, prog: str = "app.py") -> int:
+    """Serve the page until stopped; returns the exit code (3 when it can't start). `prog` is its name in messages."""
+    parser = argparse.ArgumentParser(prog=prog, description="Ask recorded talks in the browser.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument(
         "--port", type=_port, default=7860, help="port to listen on, 0 for any free one (default: 7860)"
@@ -26,11 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         settings = load_settings()
-        _check_writable(settings.home)
+        ensure_folder(settings.home)
         with _listen(args.host, args.port) as listener:
             _serve(settings, listener, args.host)
     except TalkciteError as error:
-        print(f"app.py: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 0
@@ -42,17 +42,6 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a number from 0 to 65535")
     return int(text)
-
-
-def _check_writable(home: Path) -> None:
-    """Raise `StartError` when the library's folder can't be made or written to."""
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=home):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StartError(f"RAG_HOME {home}: {reason}; it must be a folder that can be written to") from None
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -87,7 +76,8 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
         shown = f"[{host}]" if ":" in host else host
         # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.
         listener.listen()
-        print(f"talkcite is at http://{shown}:{listener.getsockname()[1]}/ (stop it with Ctrl+C)", flush=True)
+        address = f"http://{shown}:{listener.getsockname()[1]}/"
+        print(f"talkcite is at {address} (library: {settings.home}; stop it with Ctrl+C)", flush=True)
         uvicorn.Server(config).run(sockets=[listener])
 
 

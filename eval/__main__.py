@@ -12,9 +12,9 @@ from eval.build import default_cache
 from rag.errors import TalkciteError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m eval") -> int:
     """Run one command; the exit code is 0 (done), 1 (questions failed, a gate does not hold), 2 or 3."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser(prog).parse_args(argv)
     try:
         return int(arguments.command(arguments))
     except TalkciteError as error:
@@ -25,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m eval", description="Measure the chatbot on talks and questions.")
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Measure the chatbot on talks and questions.")
     commands_of = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands_of.add_parser("run", help="ask the questions of data folders and score what comes back")

@@ -11,11 +11,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from eval.types import Gold, Question
+from ingest.metadata import CAPTION_ENDINGS
 from rag.errors import InputError
 from rag.types import Span, Talk
 
 MAX_PROBLEMS_SHOWN = 20
-CAPTIONS = {".vtt", ".srt", ".sbv", ".json3", ".json", ".jsonl", ".txt", ".html"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def caption_files(folder: Path) -> list[Path]:
     """The caption files of a data folder, sorted by name; raises `InputError` when there are none."""
     talks = folder / "talks"
     present = talks.iterdir() if talks.is_dir() else ()
-    files = sorted(path for path in present if path.suffix.lower() in CAPTIONS)
+    files = sorted(path for path in present if path.suffix.lower() in CAPTION_ENDINGS)
     if not files:
         raise InputError(
             f"{folder}: no caption files in talks/; expected a data folder with talks/ and questions.jsonl"

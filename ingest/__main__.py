@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 from ingest.pipeline import Options, Progress, Quiet, check, ingest, read_file
@@ -17,15 +18,18 @@ from rag.errors import TalkciteError
 from rag.types import Cue
 
 EPILOG = """
-Formats: WebVTT, SRT, SBV, YouTube json3, Whisper/WhisperX/whisper.cpp JSON, transcript pages (text or saved HTML),
-JSON Lines; .gz and .zip of these; folders; YouTube addresses (pip install '.[youtube]').
+Formats: WebVTT, SRT, SBV, LRC, YouTube json3, Whisper/WhisperX/whisper.cpp JSON, transcript pages (text or saved
+HTML), JSON Lines; .gz and .zip of these; folders; YouTube addresses (pip install '.[youtube]').
 Exit codes: 0 done, 1 some inputs failed, 2 wrong call, 3 can't start.
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    call = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingest") -> int:
+    """Run the command and return its exit code. `prog` is its name in usage."""
+    parser = _parser(prog)
+    call = parser.parse_args(arguments)
+    if not (call.paths or call.cues or ((call.prune or call.reembed) and not call.check)):
+        parser.error("no PATH given, expected caption files, folders, archives or YouTube addresses")
     for stream in (sys.stdout, sys.stderr):  # a title in any script must not end in a traceback on a narrow terminal
         _never_fail(stream)
     try:
@@ -49,12 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=1))
     else:
         print("\n".join(report.lines()))
+        if not call.check:  # a page that serves another folder would never show these talks
+            print(f"library    {_home()}")
     return 1 if report.failed else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m ingest",
+        prog=prog,
         description="Read captions and store their talks.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -93,14 +99,11 @@ def _print_cues(path: str, as_read: bool) -> int:
 
 
 def _check(call: argparse.Namespace) -> Report:
-    _needs_paths(call)
     with _progress(call.json) as progress:
         return check(call.paths, _options(call), progress)
 
 
 def _ingest(call: argparse.Namespace) -> Report:
-    if not (call.prune or call.reembed):
-        _needs_paths(call)
     # Here and not above: these load torch and chromadb for seconds, which --help, --check and --cues don't need.
     from rag.embed import LazyEmbedder, canonical_name
     from rag.index import writing
@@ -126,6 +129,12 @@ def _ingest(call: argparse.Namespace) -> Report:
         return ingest(call.paths, writer, _options(call, speaks_english_only=not current.embed_model), progress)
 
 
+def _home() -> Path:
+    from rag.settings import settings
+
+    return settings().home.absolute()
+
+
 def _options(call: argparse.Namespace, speaks_english_only: bool = True) -> Options:
     return Options(
         media=call.media,
@@ -134,11 +143,6 @@ def _options(call: argparse.Namespace, speaks_english_only: bool = True) -> Opti
         prune=call.prune,
         model_languages=frozenset({"en"}) if speaks_english_only else frozenset(),
     )
-
-
-def _needs_paths(call: argparse.Namespace) -> None:
-    if not call.paths:
-        _parser().error("no PATH given, expected caption files, folders, archives or YouTube addresses")
 
 
 @contextmanager

@@ -20,7 +20,10 @@ from rag.links import is_address
 from rag.types import Chapter
 
 RECORDINGS = (".mp4", ".webm", ".m4a", ".mp3")
-CAPTION_ENDINGS = (".vtt", ".srt", ".sbv", ".json3", ".json", ".jsonl", ".ndjson", ".txt", ".html", ".htm")
+# Endings of caption files. Of several that hold the same talk, the one with the best times is read: the first of these.
+CAPTION_ENDINGS = (
+    ".json3", ".json", ".vtt", ".srt", ".sbv", ".lrc", ".html", ".htm", ".txt", ".jsonl", ".ndjson",
+)  # fmt: skip
 
 _VIDEO_ID = re.compile(r"^(.*?)[ _-]*\[([A-Za-z0-9_-]{11})\]$")
 _LANGUAGE_PART = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,2})$")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ingest import corpus, html_page, json3, page, sbv, srt, vtt, whisper
+from ingest import corpus, html_page, json3, lrc, page, sbv, srt, vtt, whisper
 from ingest.encoding import decode
 from ingest.health import order_problems
 from ingest.sentences import is_own_cutting
@@ -23,7 +23,9 @@ MAX_BYTES = 100_000_000
 MAX_CUES = 200_000
 _MAX_JSON_OBJECTS = 3_000_000
 _MAX_JSON_VALUES = 12_000_000
-SUPPORTED = ".vtt, .srt, .sbv, .json3, Whisper .json, transcript page .txt or .html, .jsonl, or .gz and .zip of these"
+SUPPORTED = (
+    ".vtt, .srt, .sbv, .lrc, .json3, Whisper .json, transcript page .txt or .html, .jsonl, or .gz and .zip of these"
+)
 
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|title|meta|link|style|script"
@@ -33,7 +35,13 @@ _HTML = re.compile(
 _JSON = re.compile(r"\{(?!\\)|\[\s*(?:[\[{\"]|$)", re.MULTILINE)  # not "[Music]", nor a placement code such as {\an8}
 _PAGE = re.compile(rf"^{page.SENTENCE.pattern}$", re.MULTILINE)
 _SRT = re.compile(rf"^{srt.TIMING.pattern}", re.MULTILINE)
-_SBV = re.compile(rf"^{sbv.TIMING.pattern}$", re.MULTILINE)
+# Formats that their timing lines tell, in the order in which they are tried.
+_TIMED_LINES: tuple[tuple[re.Pattern[str], Callable[[str], Reading]], ...] = (
+    (_SRT, srt.read),
+    (re.compile(rf"^{sbv.TIMING.pattern}$", re.MULTILINE), sbv.read),
+    # Two lines in a row: a time in brackets alone is in many a text.
+    (re.compile(rf"^{lrc.TIMING.pattern}(?=[^\n]*\n\s*{lrc.TIMING.pattern})", re.MULTILINE), lrc.read),
+)
 _SAMPLE = 200_000  # characters that decide what a text file is
 
 
@@ -79,12 +87,10 @@ def _read_plain(text: str) -> list[Reading]:
     if page.ABOUT_ANYWHERE.search(sample) or (_PAGE.search(sample) and not _SRT.search(sample)):
         _limit(sum(1 for _ in _PAGE.finditer(text)))
         return _with_cues_each(page.read(text))
-    if _SRT.search(sample):
-        _limit(text.count("-->"))
-        return [_with_cues(srt.read(text))]
-    if _SBV.search(sample):
-        _limit(sum(1 for _ in _SBV.finditer(text)))
-        return [_with_cues(sbv.read(text))]
+    for timing, read in _TIMED_LINES:
+        if timing.search(sample):
+            _limit(sum(1 for _ in timing.finditer(text)))
+            return [_with_cues(read(text))]
     raise NotCaptions(f"not a supported format, expected {SUPPORTED}")
 
 

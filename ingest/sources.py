@@ -23,9 +23,6 @@ _PEEK = 4096
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _ENCRYPTED = 0x1  # bit of a member's flags
 
-# Of several files that hold the same talk, the one with the best times is read.
-_BEST_FIRST = (".json3", ".json", ".vtt", ".srt", ".sbv", ".html", ".htm", ".txt", ".jsonl", ".ndjson")
-
 
 NOTHING_KNOWN = Meta()
 
@@ -89,7 +86,7 @@ def _preference(name: str, lang: str) -> tuple[int, int, str]:
     wanted = lang.lower()
     by_language = 0 if language in ("", wanted) else 1 if language.startswith(wanted) else 2
     plain = name.lower().removesuffix(".gz")
-    by_format = next((n for n, ending in enumerate(_BEST_FIRST) if plain.endswith(ending)), len(_BEST_FIRST))
+    by_format = next((n for n, ending in enumerate(CAPTION_ENDINGS) if plain.endswith(ending)), len(CAPTION_ENDINGS))
     return by_language, by_format, name
 
 

@@ -6,7 +6,7 @@ Importing the package switches off the telemetry of the libraries it uses, befor
 import os
 
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # chromadb
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # gradio, which else looks up outside hosts at every start
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # it warns, and we batch ourselves
 

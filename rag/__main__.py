@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rag.manifest import TalkInfo
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; every error becomes one line on stderr."""
-    args = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m rag") -> int:
+    """Run one command and return its exit code; every error becomes one line on stderr. `prog` is its name in usage."""
+    args = _parser(prog).parse_args(arguments)
     try:
         command: Callable[[argparse.Namespace], int] = args.command
         return command(args)
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m rag", description="Ask recorded talks a question.")
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Ask recorded talks a question.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     ask = commands.add_parser("ask", help="answer a question with citations")

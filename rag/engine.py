@@ -10,7 +10,7 @@ from threading import Thread
 
 from rag.answer import ask
 from rag.embed import Embedder, canonical_name, load_embedder
-from rag.errors import StoreError, TalkciteError, UsageError
+from rag.errors import StoreError, TalkciteError, UsageError, unknown_talk
 from rag.files import check_home
 from rag.library import Library
 from rag.llm import LLM, load_llm
@@ -144,17 +144,17 @@ class Engine:
             if generation is None or not generation.manifest.talks:
                 raise StoreError(f"{self.settings.home}: no talks yet; add some with 'python -m ingest PATH'")
             if filters and not select(generation.manifest, filters):
-                raise UsageError(_no_talk(generation, filters))
+                raise _no_talk(generation, filters)
             yield generation
 
 
-def _no_talk(generation: Generation, filters: Filters) -> str:
-    """Which filter leaves nothing, in one line."""
+def _no_talk(generation: Generation, filters: Filters) -> UsageError:
+    """Which filter leaves nothing."""
     if filters.talk and filters.talk not in generation.manifest.talks:
-        return f"talk {filters.talk!r}: not in the library; 'python -m rag talks' lists the ids"
+        return unknown_talk(filters.talk)
     named = ", ".join(
         f"{name} {value!r}" for name, value in (
             ("talk", filters.talk), ("speaker", filters.speaker), ("event", filters.event), ("year", filters.year)
         ) if value
     )  # fmt: skip
-    return f"no talk matches {named}; 'python -m rag talks' lists what there is"
+    return UsageError(f"no talk matches {named}; 'python -m rag talks' lists what there is")

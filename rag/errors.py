@@ -30,6 +30,11 @@ class UsageError(TalkciteError):
     exit_code = 2
 
 
+def unknown_talk(talk_id: str) -> UsageError:
+    """The error for a talk that is not there, the same wherever it is asked for."""
+    return UsageError(f"talk {talk_id!r}: not in the library; 'python -m rag talks' lists the ids")
+
+
 class StartError(TalkciteError):
     """The program can't start: a setting, folder, lock, port or model is in the way."""
 

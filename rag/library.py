@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rag.embed import Vectors
-from rag.errors import NewerFormat, StoreError, UsageError
+from rag.errors import NewerFormat, StoreError, unknown_talk
 from rag.files import sync_folder, write_whole
 from rag.types import Chapter, Cue, Talk
 from rag.windows import TEXT_FORM, passages, sentences
@@ -76,7 +76,7 @@ class Library:
         """The stored talk. Raises `UsageError` when there is none of that id."""
         stored = self.record(talk_id)
         if stored is None:
-            raise self._unknown(talk_id)
+            raise unknown_talk(talk_id)
         return stored.talk
 
     def record(self, talk_id: str) -> StoredTalk | None:
@@ -142,7 +142,7 @@ class Library:
     def remove(self, talk_id: str) -> None:
         """Forget a talk. Raises `UsageError` when there is none of that id."""
         if not is_safe_id(talk_id) or not (self._talks / f"{talk_id}.json").exists():
-            raise self._unknown(talk_id)
+            raise unknown_talk(talk_id)
         self._keep_old(talk_id)
         (self._talks / f"{talk_id}.json").unlink()
         sync_folder(self._talks)
@@ -185,9 +185,6 @@ class Library:
             talk_id, _, digest = path.stem.rpartition(".")
             if (talk_id, digest) not in kept and talk_id not in unreadable:
                 path.unlink(missing_ok=True)
-
-    def _unknown(self, talk_id: str) -> UsageError:
-        return UsageError(f"talk {talk_id!r}: not in {self.home}; 'python -m rag talks' lists the ids")
 
     def _keep_old(self, talk_id: str) -> None:
         """Move aside a copy of the stored version, for readers whose index still points at it."""

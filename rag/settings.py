@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Self
 
+import platformdirs
 from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -31,7 +32,10 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="RAG_", frozen=True, populate_by_name=True, env_ignore_empty=True)
 
-    home: Path = Field(default=Path("data"), description="folder of the library and its index")
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("talkcite", appauthor=False),
+        description="folder of the library and its index; by default talkcite's place among the user's data",
+    )
     embed_model: str = Field(
         default="", description="a sentence-transformers model name or folder; empty: the bundled MiniLM"
     )

@@ -13,8 +13,3 @@
 Text of talks, questions and models reaches the browser as JSON and is shown with `textContent` alone: it is never
 parsed as HTML, Markdown or template on its way.
 """
-
-import os
-
-# Gradio reads this on import; without it every start looks up outside hosts.
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"

@@ -27,8 +27,7 @@ from tests.rag.talks import numbered_talk
 
 pytestmark = pytest.mark.slow  # every ingest is a process of its own
 
-LONG = numbered_talk(200, "talk-b")
-LONG_VECTORS = 271_000  # bytes of its vectors' file, nearly
+LONG_VECTORS = 271_000  # bytes of the vectors' file of a talk of 200 sentences, nearly
 CHROMA = 700_000  # the two talks' SQLite file grows beyond this
 
 
@@ -246,3 +245,9 @@ def test_an_ingest_while_twenty_threads_search(tmp_path: Path) -> None:
     manifest = current_manifest(tmp_path)
     assert manifest is not None
     assert set(manifest.digests.values()) == newest
+
+
+def test_an_ingest_says_which_library_it_filled(tmp_path: Path) -> None:
+    process = ingest(tmp_path / "home", captions(tmp_path / "first", "talk-a", cues=8))
+    out, _ = process.communicate(timeout=120)
+    assert out.splitlines()[-1] == f"library    {tmp_path / 'home'}"

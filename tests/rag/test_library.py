@@ -7,7 +7,8 @@ import pytest
 
 from rag.errors import StoreError, UsageError
 from rag.library import Library, StoredTalk, content_digest, embedded_texts, text_digest
-from rag.types import Chapter, Talk
+from rag.types import Chapter, Cue, Talk
+from tests.conftest import ROOT
 from tests.fakes import WordEmbedder
 from tests.rag.talks import numbered_talk, talk_of
 
@@ -64,7 +65,7 @@ def test_a_wrong_number_of_vectors_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_talk_names_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"talk 'nope': not in .* 'python -m rag talks' lists the ids"):
+    with pytest.raises(UsageError, match=r"talk 'nope': not in the library; 'python -m rag talks' lists the ids"):
         Library(tmp_path).get("nope")
 
 
@@ -81,6 +82,27 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "talks" / "talk-a.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"talk-a\.json: damaged .* ingest its captions again"):
         Library(tmp_path).get("talk-a")
+
+
+def test_a_library_of_format_1_loads_as_it_was_written() -> None:
+    """Users keep these files. A new format must go on reading them, and gets a folder like this one of its own."""
+    stored = Library(ROOT / "tests" / "data" / "library-1").record("small-caches")
+    assert stored is not None
+    assert stored.talk == Talk(
+        id="small-caches",
+        title="Small caches",
+        cues=(Cue("s1", 0, 2125, "Grüße, «caché» & <b>.", "Ann"), Cue("s3", 2125, 2**53 - 1, "[music]")),
+        speakers=("Ann", "Bo"),
+        event="Conf",
+        date="2025-06",
+        language="en",
+        media="https://www.youtube.com/watch?v=VIDEOID11ch",
+        source="/captions/small.vtt",
+        chapters=(Chapter(0, "Intro"),),
+    )
+    # Were these made otherwise, an upgrade would embed and publish every talk of every user anew.
+    assert content_digest(stored.talk) == stored.digest == "4a421159e0a303a6"
+    assert text_digest(stored.talk) == stored.text_digest == "14ab225033dd8f8f"
 
 
 def test_a_library_of_a_later_format_is_refused(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_an_unknown_talk_is_one_line_and_code_2(
     assert cli.main([*command, "nope"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("error: talk 'nope': not in ")
+    assert captured.err.startswith("error: talk 'nope': not in the library; ")
     assert captured.err.count("\n") == 1
 
 

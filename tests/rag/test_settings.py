@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,18 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_defaults() -> None:
     settings = load_settings()
-    assert (settings.home, settings.embed_model, settings.llm, settings.top_k) == (Path("data"), "", "off", 10)
+    assert (settings.embed_model, settings.llm, settings.top_k) == ("", "off", 10)
     assert not settings.uses_llm
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="each system has its own folder for users' data")
+def test_the_library_lies_among_the_users_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert load_settings().home == tmp_path / "talkcite"
+    monkeypatch.setenv("RAG_HOME", "")
+    assert load_settings().home == tmp_path / "talkcite"
+    monkeypatch.setenv("RAG_HOME", "data")
+    assert load_settings().home == Path("data")
 
 
 def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from rag.engine import Engine
 from rag.settings import Settings
 from rag.web.jobs import Jobs
 from rag.web.page import create_app
-from tests.web.fake_engine import FakeEngine
+from tests.web.browsing import SENTENCES
+from tests.web.fake_engine import FakeEngine, quoting, talk_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -144,3 +145,14 @@ def tone(tmp_path: Path) -> Path:
         out.setframerate(8000)
         out.writeframes(b"\x80" * 8000 * 60)
     return path
+
+
+@pytest.fixture
+def engine(tone: Path) -> FakeEngine:
+    first = talk_of(
+        *SENTENCES, talk_id="one", title="First talk", speakers=["Ada", "Ben"], event="E1", date="2024", media=str(tone)
+    )
+    second = talk_of(
+        *SENTENCES, talk_id="two", title="Second talk", speakers=["Cy"], event="E2", date="2025", media=str(tone)
+    )
+    return FakeEngine([first, second], script=[quoting(first, 3, 9, 20)])

@@ -66,7 +66,7 @@ export function mount({ element, ask, stop, onAnswer }) {
   });
 
   const library = createLibrary(root, {
-    onOpen: (id) => pane.open(id),
+    onOpen: (id) => openTalk(id),
     isBusy: () => conversation.running,
     onTalks: showState,
     onServer(answers, restarted) {
@@ -95,10 +95,13 @@ export function mount({ element, ask, stop, onAnswer }) {
     play(citations[step]);
   }
 
-  async function play({ talk, cue, play_ms: ms }) {
-    const opened = await pane.open(talk, { cue, ms, play: true });
+  const play = ({ talk, cue, play_ms: ms }) => openTalk(talk, { cue, ms, play: true });
+
+  /** Opens a talk, and says so when there is none of that id. */
+  async function openTalk(id, options) {
+    const opened = await pane.open(id, options);
     if (!opened && banner.hidden) {
-      banner.textContent = "This talk is no longer in the library.";
+      banner.textContent = "This talk is not in the library.";
       banner.hidden = false;
       setTimeout(() => library.look(), NOTICE_MS); // which also takes the notice away
     }
@@ -142,7 +145,7 @@ export function mount({ element, ask, stop, onAnswer }) {
   async function restoreFromAddress({ step }) {
     const { talk, cue, ms } = readAddress();
     const wanted = talk || (cue && pane.talk?.id);
-    if (wanted) await pane.open(wanted, { cue, ms, play: false, step });
+    if (wanted) await openTalk(wanted, { cue, ms, play: false, step });
     else if (pane.talk && !step) pane.close();
   }
 

@@ -35,6 +35,9 @@ export function outLink(url, text, label) {
   return h("a", { class: "out", href: url, target: "_blank", rel: "noopener", "aria-label": label, text });
 }
 
+/** Texts and elements in a row with dots between; empty ones are left out. */
+export const joined = (parts) => parts.filter(Boolean).flatMap((part, n) => (n ? [" · ", part] : [part]));
+
 /** "1 talk", "3 talks". */
 export const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 

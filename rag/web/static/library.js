@@ -1,6 +1,6 @@
 // The talks: read from the server, listed, filtered, counted; and the watch on whether the server is still there.
 
-import { count, h, lengthText } from "./dom.js";
+import { count, h, joined, lengthText } from "./dom.js";
 
 const LOOK_EVERY_MS = 20000;
 const LOOK_WHILE_RUNNING_MS = 3000;
@@ -89,13 +89,13 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
   }
 
   function entry(talk) {
-    const facts = [talk.event, talk.date, lengthText(talk.duration_ms)].filter(Boolean).join(" · ");
+    const facts = [talk.event, talk.date && h("time", { text: talk.date }), lengthText(talk.duration_ms)];
     const button = h(
       "button",
       { type: "button", on: { click: () => onOpen(talk.id) } },
       h("b", { text: talk.title }),
       talk.speakers.length ? h("span", { class: "who", text: talk.speakers.join(", ") }) : null,
-      h("span", { class: "facts", text: facts }),
+      h("span", { class: "facts" }, ...joined(facts)),
     );
     return h("li", {}, button);
   }

@@ -1,7 +1,7 @@
 // The right side: one open talk with its player and transcript, moving together.
 
 import { momentHref, absolute } from "./address.js";
-import { confirmOn, copyText, h, lengthText, outLink, timecode } from "./dom.js";
+import { confirmOn, copyText, h, joined, lengthText, outLink, timecode } from "./dom.js";
 import { createPlayer } from "./player.js";
 import { createTranscript } from "./transcript.js";
 
@@ -55,8 +55,9 @@ export function createPane(root, { loadTalk, onMoment, say, onStep }) {
     root.classList.add("has-talk");
     listen.hidden = read.hidden = false;
     listen.querySelector(".title").textContent = talk.title;
-    const facts = [talk.speakers.join(", "), talk.event, talk.date, lengthText(talk.cues.at(-1)?.[2] ?? 0)];
-    listen.querySelector(".about").replaceChildren(facts.filter(Boolean).join(" · "));
+    const date = talk.date && h("time", { text: talk.date });
+    const facts = [talk.speakers.join(", "), talk.event, date, lengthText(talk.cues.at(-1)?.[2] ?? 0)];
+    listen.querySelector(".about").replaceChildren(...joined(facts));
     if (talk.media.url) listen.querySelector(".about").append(" · ", outLink(talk.media.url, "Source") ?? "");
     player = createPlayer(listen.querySelector(".player"), talk.media, talk.title, followTime);
     transcript.show(talk);
