@@ -49,6 +49,10 @@ Outcome = Literal["added", "replaced", "unchanged"]
 
 _CHECK_LIMIT_S = 600
 
+# Deleting from Chroma's graph can put other passages out of reach: up to this size, where it takes seconds, the index
+# is built anew instead; beyond it the check measures what is found.
+_QUICK_TO_BUILD = 5000
+
 
 def _silent(_: str) -> None:
     """Say nothing."""
@@ -288,12 +292,14 @@ def _copy_and_change(
     say: Say,
     server: Server | None,
 ) -> bool:
-    """Make `target` from the current generation; False when there is none or the copy fails its check."""
+    """Make `target` from the current generation; False when there is none, or the copy is not fit to be published."""
     if current is None:
+        return False
+    gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
+    if gone and server is None and manifest.windows <= _QUICK_TO_BUILD:
         return False
     try:
         copy_generation(index_folder(library.home) / name, target, with_chroma=server is None)
-        gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
         new = [stored for talk_id, stored in wanted.items() if _differs(current, talk_id, stored.digest)]
         _change(library, target, gone, new, manifest)
         problem = check(library, target, server)
