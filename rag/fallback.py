@@ -25,9 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 class VectorArm:
-    """Passages by meaning: from Chroma, and while that fails from all vectors of the library, compared one by one."""
+    """Passages by meaning: from Chroma, and while that fails from all vectors of the library, compared one by one.
 
-    def __init__(self, library: Library, manifest: Manifest, open_store: Callable[[], VectorStore]) -> None:
+    `is_server_set` says whether the settings name a server, for the advice to those who lack one.
+    """
+
+    def __init__(
+        self, library: Library, manifest: Manifest, open_store: Callable[[], VectorStore], *, is_server_set: bool
+    ) -> None:
         def open_and_ask() -> VectorStore:
             store = open_store()
             try:
@@ -45,6 +50,7 @@ class VectorArm:
         self._store = Resilient(open_and_ask)
         self._everything: Everything | None = None
         self._stacking = threading.Lock()
+        self._without = _without_chroma(bool(manifest.collection), is_server_set)
 
     def nearest(self, query: Vectors, count: int) -> list[Found]:
         """The `count` passages nearest to the vector `query`, shape (dim,), best first; score = cosine."""
@@ -59,21 +65,26 @@ class VectorArm:
     @property
     def notice(self) -> str:
         """What readers of an answer should know, "" while all is well."""
-        if self._store.is_working:
-            return ""
-        if self._manifest.collection:
-            return (
-                "The Chroma server doesn't answer as it should, so all passages were compared one by one; "
-                "start it, and the next ingest fills in what it lost."
-            )
-        return (
-            "The vector index can't be read, so all passages were compared one by one; "
-            "'python -m rag doctor --repair' rebuilds it."
-        )
+        return "" if self._store.is_working else self._without
 
     def close(self) -> None:
         """Give back files, connections and memory."""
         self._store.close()
+
+
+def _without_chroma(is_on_server: bool, is_server_set: bool) -> str:
+    """What is said in place of Chroma's answer, and the way out."""
+    if not is_on_server:
+        what, cure = "The vector index can't be read", "'python -m rag doctor --repair' rebuilds it"
+    elif is_server_set:
+        what, cure = (
+            "The Chroma server doesn't answer as it should",
+            "start it, and the next ingest fills in what it lost",
+        )
+    else:
+        what = "The vectors are on a Chroma server, and RAG_CHROMA_URL isn't set"
+        cure = "set it, or the next ingest brings them back"
+    return f"{what}, so all passages were compared one by one; {cure}."
 
 
 class WordArm:

@@ -306,7 +306,7 @@ def _copy_and_change(
     except (StoreError, sqlite3.Error, shutil.Error) as error:
         problem = str(error)
     if problem:
-        say(f"building the index anew from the library: the changed copy fails its check ({problem})")
+        say(f"building the index anew from the library: the current one can't be built upon ({problem})")
     return not problem
 
 

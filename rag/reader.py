@@ -53,7 +53,7 @@ class Generation:
         self.name = name
         self.manifest = manifest
         self.words = WordArm(folder / "lexical", manifest)
-        self.vectors = VectorArm(library, manifest, open_vectors)
+        self.vectors = VectorArm(library, manifest, open_vectors, is_server_set=server is not None)
         self._library = library
         self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
         self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
@@ -78,6 +78,8 @@ class Generation:
         """Give back files, connections and memory. Nobody may be asking."""
         self.vectors.close()
         self.words.close()
+        for cached in (self.talk, self.passages, self._rows):  # each talk's vectors keep a file open
+            cached.cache_clear()
 
     def _row_of(self, talk_id: str) -> dict[int, int]:
         return {window.first: row for row, window in enumerate(self.passages(talk_id))}

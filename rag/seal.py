@@ -1,7 +1,7 @@
 """Checksums of the files whose damage ends the process that opens them, so that a reader never opens such a folder.
 
-Chroma maps these two files of its vector index into memory and trusts them; all other damage it reports as an error.
-They don't change once a generation is published, while opening a folder does write to others.
+Chroma trusts these two files of its vector index; all other damage it reports as an error. Once they hold anything,
+which the file beside them tells, opening a folder does not change them, while it does write to others.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from rag.files import write_whole
 
 _TRUSTED = ("data_level0.bin", "link_lists.bin")
+_HOLDS_SOMETHING = "index_metadata.pickle"  # before it is there, all is in the log, and the two are made anew each time
 _NAME = "seal.json"
 _CHUNK = 1 << 20
 
@@ -38,7 +39,7 @@ def _checksums(generation: Path) -> dict[str, int]:
     return {
         path.relative_to(generation).as_posix(): _checksum(path)
         for path in sorted((generation / "chroma").glob("*/*.bin"))
-        if path.name in _TRUSTED
+        if path.name in _TRUSTED and path.with_name(_HOLDS_SOMETHING).exists()
     }
 
 

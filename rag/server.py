@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,11 +27,13 @@ from rag.vectors import Found
 
 CLOUD = "https://api.trychroma.com"
 _CLOUD_BATCH = 300  # records in one write, and results of one read
+_BATCH = 100  # a server lets queries wait while it takes a write: with 5,000 records up to 12 s, with 60 up to 0.5 s
+_PAGE = 5000  # ids in one reply
 _CLOUD_CONNECTIONS = 8  # it answers 10 reads of a collection at once
 
 _CONNECT_S = 3.0
 _READ_S = 5.0  # a search takes milliseconds; a server that hangs must not take the answer with it
-_WRITE_S = 120.0  # a batch of thousands of records
+_WRITE_S = 120.0  # a writer can wait, for instance for what others write
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,9 @@ class Server:
 
     def hide(self, text: str) -> str:
         """The first line of a message, at most 200 characters, without the secrets."""
-        line = next(iter(text.strip().splitlines()), "no message")[:200]
         for secret in (self.token, urlsplit(self.root).password or ""):
-            line = line.replace(secret, "(hidden)") if secret else line
-        return line
+            text = text.replace(secret, "(hidden)") if secret else text
+        return next(iter(text.strip().splitlines()), "no message")[:200]
 
 
 def server_of(settings: Settings) -> Server | None:
@@ -82,19 +84,10 @@ class ServerVectors:
         self._server = server
         self._wanted = wanted
         _greet(server)
-        self._client: Any = None
-        self._session: httpx.Client | None = None
-        try:
-            with self._told():
-                self._client = _client(server)
-                # chromadb itself waits without end, and leaves its connections open.
-                self._session = self._client._server._session
-                self._session.timeout = httpx.Timeout(_WRITE_S if create else _READ_S, connect=_CONNECT_S)
-                self._collection = self._open(collection, create)
-                self._batch = min(_CLOUD_BATCH if server.is_cloud else vectors.BATCH, self._largest_batch())
-        except StoreError:
-            self.close()
-            raise
+        with self._told():
+            self._client = _client(server, _WRITE_S if create else _READ_S)
+            self._collection = self._open(collection, create)
+            self._batch = min(_CLOUD_BATCH if server.is_cloud else _BATCH, self._largest_batch())
 
     def _open(self, name: str, create: bool) -> Any:
         if not create:
@@ -112,7 +105,7 @@ class ServerVectors:
 
     def _largest_batch(self) -> int:
         stated = int(self._client.get_max_batch_size())
-        return stated if stated > 0 else vectors.BATCH
+        return stated if stated > 0 else _BATCH
 
     def add(self, stored: StoredTalk, rows: Vectors) -> None:
         """See `VectorStore`. What is there of the same content is brought up to date."""
@@ -167,16 +160,13 @@ class ServerVectors:
                     self._client.delete_collection(name)
 
     def close(self) -> None:
-        """See `VectorStore`."""
-        if self._session is not None:
-            self._session.close()
-        if self._client is not None:
-            self._client.close()
+        """See `VectorStore`. Nothing to give back: all stores on a server share its connections."""
 
     def _ids(self) -> list[str]:
         ids: list[str] = []
+        limit = _CLOUD_BATCH if self._server.is_cloud else _PAGE
         with self._told():
-            while page := self._collection.get(include=[], limit=self._batch, offset=len(ids))["ids"]:
+            while page := self._collection.get(include=[], limit=limit, offset=len(ids))["ids"]:
                 ids += page
         return ids
 
@@ -192,10 +182,16 @@ class ServerVectors:
             raise StoreError(f"Chroma at {self._server.shown} can't answer ({said})") from None
 
 
-def _client(server: Server) -> Any:
+@lru_cache(maxsize=16)
+def _client(server: Server, limit_s: float) -> Any:
+    """The client that all stores on a server share: chromadb keeps a part of each one for ever, closed or not."""
     if server.is_cloud:
-        return vectors.cloud_client(server.token, server.tenant, server.database, _CLOUD_CONNECTIONS)
-    return vectors.server_client(server.root, server.token)
+        client = vectors.cloud_client(server.token, server.tenant, server.database, _CLOUD_CONNECTIONS)
+    else:
+        client = vectors.server_client(server.root, server.token)
+    # chromadb itself waits without end, and has no setting for it.
+    client._server._session.timeout = httpx.Timeout(limit_s, connect=_CONNECT_S)
+    return client
 
 
 def _greet(server: Server) -> None:

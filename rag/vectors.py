@@ -21,7 +21,7 @@ from rag.library import StoredTalk
 from rag.records import Record, records_of
 
 COLLECTION = "passages"
-BATCH = 5000  # records a request; Chroma's own limit is 5,461 here, and the smaller of the two is used
+_BATCH = 5000  # records a request; Chroma's own limit is 5,461 here, and the smaller of the two is used
 
 # Chroma measures squared Euclidean distance unless told otherwise, and its defaults find only .87 of the true ten
 # nearest among 100,000 vectors; with these it is .98.
@@ -84,7 +84,7 @@ class ChromaFolder:
                 if create
                 else self._client.get_collection(COLLECTION, embedding_function=None)
             )
-            self._batch = min(BATCH, self._client.get_max_batch_size())
+            self._batch = min(_BATCH, self._client.get_max_batch_size())
         except Exception as error:  # chromadb raises its Rust errors without a common base
             if self._client is not None:
                 self._client.close()

@@ -191,6 +191,22 @@ def test_the_check_names_a_damaged_vector_file(home: Path) -> None:
     assert problem_of(Library(home), current_name(home)) == f"{path}: damaged, not what was published"
 
 
+@pytest.mark.parametrize("name", ["data_level0.bin", "link_lists.bin"])
+def test_the_next_ingest_does_not_build_upon_a_damaged_vector_file(home: Path, name: str) -> None:
+    (path,) = part(home, "chroma").rglob(name)
+    path.write_bytes((b"\x93garbage" * path.stat().st_size)[: path.stat().st_size])
+    said: list[str] = []
+    with writing(home, WordEmbedder(), say=said.append) as writer:
+        writer.put(numbered_talk(5, "talk-c"))
+    assert said == [
+        "building the index anew from the library: the current one can't be built upon "
+        f"({path}: damaged, not what was published)"
+    ]
+    with engine_of(home) as engine:
+        assert engine.evidence("word3210", 3).notice == ""
+        assert engine.search("talk-c word3", 1)[0].talk.id == "talk-c"
+
+
 def test_readers_do_not_break_the_seal(home: Path) -> None:
     for _ in range(2):
         with engine_of(home) as engine:

@@ -93,8 +93,8 @@ def test_a_reader_makes_no_store(open_store: Open, tmp_path: Path) -> None:
         open_store()
 
 
-def test_a_closed_store_says_so_in_one_kind_of_error(open_store: Open) -> None:
-    store = open_store(create=True)
+def test_a_closed_folder_says_so_in_one_kind_of_error(tmp_path: Path) -> None:
+    store = ChromaFolder(tmp_path, create=True)
     put(store, numbered_talk(10))
     store.close()
     with pytest.raises(StoreError, match="can't answer"):
