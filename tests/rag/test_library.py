@@ -87,7 +87,7 @@ def test_a_library_of_a_later_format_is_refused(tmp_path: Path) -> None:
     store(Library(tmp_path), numbered_talk(3))
     path = tmp_path / "talks" / "talk-a.json"
     path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(StoreError, match="library format 2, expected 1; update talkcite"):
+    with pytest.raises(StoreError, match="library format 2, expected at most 1; update talkcite"):
         Library(tmp_path).get("talk-a")
 
 
