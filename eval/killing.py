@@ -43,7 +43,7 @@ from rag.vectors import ChromaFolder
 STAGES: dict[str, tuple[tuple[Any, str], ...]] = {
     "library commit": ((Library, "put_vectors"), (Library, "put")),
     "generation copy": ((index, "copy_generation"),),
-    "Chroma write": ((ChromaFolder, "add"), (ChromaFolder, "delete"), (ChromaFolder, "close")),
+    "Chroma write": ((ChromaFolder, "add_all"), (ChromaFolder, "delete"), (ChromaFolder, "close")),
     "lexical commit": ((LexicalStore, "commit"),),
     "check": ((index, "check"),),
     "publish": ((index, "sync_tree"), (index, "set_current"), (index, "delete_superseded")),

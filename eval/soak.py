@@ -17,6 +17,7 @@ from rag.library import content_digest
 from rag.types import Talk
 
 _TALKS = 30
+_ADDED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +40,34 @@ class Tally:
 
 
 class Trial:
-    """A library whose ingests are killed. Every ingest replaces all talks by their next version."""
+    """A library whose ingests are killed: those that replace every talk, and those that add some."""
 
     def __init__(self, home: Path, seed: int) -> None:
         self._home = home
         self._chance = random.Random(seed)
         self._version = 0
-        self._stored = self._talks()
+        self._stored = [made_up(number, 0) for number in range(_TALKS)]
         self._ingest(self._stored)
-        self._version += 1
-        self._stored = self._talks()
-        self._calls = self._ingest(self._stored)  # the second changes an index, as those that will be killed
+        # How long the calls of both kinds take undisturbed. Only one that adds copies the index of a small library.
+        self._calls = {}
+        for is_adding in (False, True):
+            self._stored = self._next(is_adding)
+            self._calls[is_adding] = self._ingest(self._stored)
 
     def kill(self, stage: str) -> Kill:
         """Kill an ingest in a call of `stage`, or right after it; start again; ingest the same to the end."""
-        self._version += 1
-        old, new = self._stored, self._talks()
-        call, fraction = some_moment(self._calls, stage, self._chance)
+        is_adding = stage == "generation copy" or self._chance.random() < 0.5
+        old = {talk.id: talk for talk in self._stored}
+        new = self._next(is_adding)
+        call, fraction = some_moment(self._calls[is_adding], stage, self._chance)
         killed = ingest(self._home, new, call, fraction)
         state = start_again(self._home)
         lost = []
-        for before, after in zip(old, new, strict=True):
+        for after in new:
             # What was not reported may be stored all the same: the kill can come between the two.
-            right = [after] if after.id in killed.committed else [before, after]
-            if not any(_holds(state, talk) for talk in right):
+            before = old.get(after.id)
+            is_old = _holds(state, before) if before else after.id not in state.library
+            if not _holds(state, after) and (after.id in killed.committed or not is_old):
                 lost.append(f"{after.id}: {_kept(state, after.id)}, killed in {killed.stage} ({call}, {fraction:.3f})")
         unlike = [f"left behind: {path}" for path in state.leftovers]
         self._ingest(new)
@@ -76,8 +81,13 @@ class Trial:
             unlike.append(f"{len(state.library)} talks stored, {len(state.published)} published, of {len(new)}")
         return Kill(killed.stage, tuple(lost), tuple(unlike))
 
-    def _talks(self) -> list[Talk]:
-        return [made_up(number, self._version) for number in range(_TALKS)]
+    def _next(self, is_adding: bool) -> list[Talk]:
+        """The talks of the next ingest: the stored ones and some more, or the next version of all."""
+        self._version += 1
+        count = len(self._stored)
+        if is_adding:
+            return [*self._stored, *(made_up(number, self._version) for number in range(count, count + _ADDED))]
+        return [made_up(number, self._version) for number in range(count)]
 
     def _ingest(self, talks: list[Talk]) -> list[Call]:
         run = ingest(self._home, talks)

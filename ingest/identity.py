@@ -77,7 +77,9 @@ class Identities:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._known = {talk_id: _known(library.get(talk_id)) for talk_id in library.ids()}
+        # A damaged talk is nobody's: it is said when the index is published, and must not stop all the others.
+        stored = [record for talk_id in library.ids() if (record := library.sound_record(talk_id))]
+        self._known = {record.talk.id: _known(record.talk) for record in stored}
         self._claimed: dict[str, str] = {}
 
     def settle(self, draft: Draft) -> tuple[str, str]:

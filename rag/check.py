@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rag.errors import TalkciteError
+from rag.fallback import Everything
 from rag.lexical import LexicalStore
 from rag.library import Library
 from rag.manifest import Manifest, index_folder, read_manifest
@@ -19,6 +20,8 @@ from rag.vectors import ChromaFolder, VectorStore
 
 _SAMPLES = 20
 _TOLERANCE = 1e-6
+_NEAREST = 10
+_REACHED = 0.9  # share of the nearest passages that the approximate search must find
 
 
 def problem_of(library: Library, name: str, server: Server | None = None) -> str:
@@ -39,7 +42,7 @@ def problem_of(library: Library, name: str, server: Server | None = None) -> str
         with closing(ChromaFolder(generation / "chroma")) as folder:
             if folder.size() != manifest.windows:
                 return f"{folder.size()} vectors in Chroma, expected {manifest.windows}"
-            return _wrong_sample(library, manifest, folder)
+            return _wrong_sample(library, manifest, folder) or _out_of_reach(library, manifest, folder)
     if server is None:
         return "its vectors are on a Chroma server, and neither RAG_CHROMA_URL nor CHROMA_API_KEY is set"
     digests = {info.id: info.text_digest for info in manifest.talks.values()}
@@ -69,6 +72,26 @@ def _wrong_sample(library: Library, manifest: Manifest, store: VectorStore) -> s
         best = store.nearest(np.asarray(vectors.passages[0]), 1)
         if not best or best[0].score < 0.999:
             return f"{ids[0]}: a stored passage does not find itself"
+    return ""
+
+
+def _out_of_reach(library: Library, manifest: Manifest, store: VectorStore) -> str:
+    """Whether the vector search misses passages: deleting can cut the graph that it walks, and no count tells."""
+    everything = Everything(library, manifest)
+    infos = list(manifest.talks.values())
+    expected = found = 0
+    for info in infos[:: max(1, len(infos) // _SAMPLES)]:
+        stored = library.version(info.id, info.digest)
+        vectors = library.vectors(stored, manifest.model) if stored else None
+        for row in vectors.passages[-1:] if vectors else ():
+            query = np.asarray(row)
+            best = [passage.score for passage in everything.nearest(query, _NEAREST)]
+            expected += len(best)
+            # Scores are compared, not passages: of equals any will do.
+            worst = best[-1] - _TOLERANCE * 100
+            found += sum(passage.score >= worst for passage in store.nearest(query, len(best)))
+    if found < _REACHED * expected:
+        return f"the vector search finds {found} of the {expected} nearest passages"
     return ""
 
 

@@ -22,7 +22,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from rag.check import problem_of
-from rag.embed import Embedder
+from rag.embed import Embedder, Vectors
 from rag.errors import StartError, StoreError
 from rag.files import ensure_folder, sync_tree
 from rag.generations import copy_generation, delete_superseded, delete_unpublished, next_name
@@ -48,6 +48,10 @@ Say = Callable[[str], None]
 Outcome = Literal["added", "replaced", "unchanged"]
 
 _CHECK_LIMIT_S = 600
+
+# Deleting from Chroma's graph can put other passages out of reach: up to this size, where it takes seconds, the index
+# is built anew instead; beyond it the check measures what is found.
+_QUICK_TO_BUILD = 5000
 
 
 def _silent(_: str) -> None:
@@ -289,15 +293,14 @@ def _copy_and_change(
     say: Say,
     server: Server | None,
 ) -> bool:
-    """Make `target` from the current generation; False when there is none or the copy fails its check."""
+    """Make `target` from the current generation; False when there is none, or the copy is not fit to be published."""
     if current is None:
         return False
+    gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
+    if gone and server is None and manifest.windows <= _QUICK_TO_BUILD:
+        return False
     try:
-        source = index_folder(library.home) / name
-        if damage := broken_seal(source):  # opening the copy could end this process
-            raise StoreError(damage)
-        copy_generation(source, target, with_chroma=server is None)
-        gone = [talk_id for talk_id, info in current.talks.items() if _differs(manifest, info.id, info.digest)]
+        copy_generation(index_folder(library.home) / name, target, with_chroma=server is None)
         new = [stored for talk_id, stored in wanted.items() if _differs(current, talk_id, stored.digest)]
         _change(library, target, gone, new, manifest)
         problem = check(library, target, server)
@@ -322,18 +325,22 @@ def _change(library: Library, target: Path, gone: list[str], new: list[StoredTal
             if store is not None:
                 store.delete(talk_id)
             words.delete(talk_id)
+        if store is not None:
+            store.add_all((stored, _passage_vectors(library, stored, manifest.model)) for stored in new)
         for stored in new:
-            if store is not None:
-                vectors = library.vectors(stored, manifest.model)
-                if vectors is None:
-                    raise StoreError(f"talk {stored.talk.id}: its vectors vanished while the index was built")
-                store.add(stored, vectors.passages)
             words.add(stored)
         words.commit()
     finally:
         if store is not None:
             store.close()
     write_manifest(target, manifest)
+
+
+def _passage_vectors(library: Library, stored: StoredTalk, model: str) -> Vectors:
+    vectors = library.vectors(stored, model)
+    if vectors is None:
+        raise StoreError(f"talk {stored.talk.id}: its vectors vanished while the index was built")
+    return vectors.passages
 
 
 def check(library: Library, generation: Path, server: Server | None = None) -> str:

@@ -110,7 +110,7 @@ class ServerVectors:
     def add(self, stored: StoredTalk, rows: Vectors) -> None:
         """See `VectorStore`. What is there of the same content is brought up to date."""
         with self._told():
-            vectors.upsert(self._collection, stored, rows, self._batch)
+            vectors.upsert(self._collection, [(stored, rows)], self._batch, for_others=True)
 
     def nearest(self, query: Vectors, count: int) -> list[Found]:
         """See `VectorStore`. Asks for more when too few of what the server finds are wanted."""

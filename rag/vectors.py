@@ -1,13 +1,13 @@
 """Store and search vectors. The only file that knows chromadb.
 
-One collection holds one record per passage (`rag.records`): the vector, the text as document and what is known of it
-as metadata, so that any Chroma client can make use of the store. `ChromaFolder` keeps it in a folder of its own;
-`rag.server` keeps it on a Chroma server.
+One collection holds one record per passage (`rag.records`). `rag.server` keeps it on a Chroma server, with the text as
+document and what is known of it as metadata, so that any Chroma client can make use of it. `ChromaFolder` keeps it in a
+folder that no other client may open, so it holds the vector and the place alone, which takes half the time to build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from rag.embed import Vectors
 from rag.errors import StoreError
 from rag.library import StoredTalk
-from rag.records import records_of
+from rag.records import Record, records_of
 
 COLLECTION = "passages"
 _BATCH = 5000  # records a request; Chroma's own limit is 5,461 here, and the smaller of the two is used
@@ -92,8 +92,12 @@ class ChromaFolder:
 
     def add(self, stored: StoredTalk, vectors: Vectors) -> None:
         """See `VectorStore`."""
+        self.add_all([(stored, vectors)])
+
+    def add_all(self, talks: Iterable[tuple[StoredTalk, Vectors]]) -> None:
+        """Add the passages of many talks, in batches that span talks: twice as fast as one by one."""
         with _told(self._no_write):
-            upsert(self._collection, stored, vectors, self._batch)
+            upsert(self._collection, talks, self._batch, for_others=False)
 
     def delete(self, talk_id: str) -> None:
         """Remove all passages of a talk."""
@@ -125,6 +129,8 @@ def _told(what: str = "Chroma can't answer ({}); 'python -m rag doctor --repair'
     """Whatever chromadb raises, as one `StoreError`: `what`, with the cause in place of {}."""
     try:
         yield
+    except StoreError:
+        raise
     except Exception as error:
         raise StoreError(what.format(error)) from error
 
@@ -156,17 +162,32 @@ def cloud_client(api_key: str, tenant: str, database: str, connections: int) -> 
     return chromadb.CloudClient(tenant or None, database or None, api_key, settings)
 
 
-def upsert(collection: Any, stored: StoredTalk, vectors: Vectors, batch: int) -> None:
-    """Write the records of a talk, `batch` at a time; those that are there already are brought up to date."""
-    records = list(records_of(stored))
-    for start in range(0, len(records), batch):
-        part = records[start : start + batch]
-        collection.upsert(
-            ids=[record.id for record in part],
-            embeddings=vectors[start : start + len(part)],
-            documents=[record.document for record in part],
-            metadatas=[record.metadata for record in part],
-        )
+def upsert(collection: Any, talks: Iterable[tuple[StoredTalk, Vectors]], batch: int, *, for_others: bool) -> None:
+    """Write the records of talks, `batch` at a time; those that are there already are brought up to date.
+
+    `for_others` adds what only other Chroma clients read: the text and all that is known of a passage.
+    """
+    waiting: list[tuple[Record, Vectors]] = []
+    for stored, vectors in talks:
+        waiting += zip(records_of(stored), vectors, strict=True)
+        while len(waiting) >= batch:
+            _write(collection, waiting[:batch], for_others)
+            del waiting[:batch]
+    if waiting:
+        _write(collection, waiting, for_others)
+
+
+def _write(collection: Any, part: list[tuple[Record, Vectors]], for_others: bool) -> None:
+    collection.upsert(
+        ids=[record.id for record, _ in part],
+        embeddings=np.stack([row for _, row in part]),
+        documents=[record.document for record, _ in part] if for_others else None,
+        metadatas=[record.metadata if for_others else _place(record) for record, _ in part],
+    )
+
+
+def _place(record: Record) -> dict[str, str | int]:
+    return {name: record.metadata[name] for name in ("talk_id", "first", "last")}
 
 
 def ask(collection: Any, query: Vectors, count: int) -> list[tuple[Found, str]]:

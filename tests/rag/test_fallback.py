@@ -198,10 +198,8 @@ def test_the_next_ingest_does_not_build_upon_a_damaged_vector_file(home: Path, n
     said: list[str] = []
     with writing(home, WordEmbedder(), say=said.append) as writer:
         writer.put(numbered_talk(5, "talk-c"))
-    assert said == [
-        "building the index anew from the library: the current one can't be built upon "
-        f"({path}: damaged, not what was published)"
-    ]
+    assert len(said) == 1
+    assert said[0].startswith(f"building the index anew: {path}: damaged, not what was published (")
     with engine_of(home) as engine:
         assert engine.evidence("word3210", 3).notice == ""
         assert engine.search("talk-c word3", 1)[0].talk.id == "talk-c"

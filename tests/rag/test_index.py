@@ -181,6 +181,35 @@ def test_the_check_notices_a_missing_vector(tmp_path: Path) -> None:
     assert check(Library(tmp_path), folder) == "0 vectors in Chroma, expected 2"
 
 
+def test_talks_that_are_replaced_again_and_again_stay_within_reach(tmp_path: Path) -> None:
+    """Deleting from Chroma's graph can cut off what is left, with every count right."""
+    for version in range(6):
+        ingest(
+            tmp_path, *(numbered_talk(12 + version % 5, f"talk-{number}", f"topic{version}") for number in range(30))
+        )
+        reader = IndexReader(tmp_path)
+        with reader.generation() as generation:
+            assert generation is not None
+            found = generation.vectors.nearest(WordEmbedder().encode_query("word1"), generation.manifest.windows)
+            assert len(found) == generation.manifest.windows
+        reader.close()
+
+
+def test_the_check_notices_passages_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rag.check import problem_of
+    from rag.vectors import ChromaFolder, Found
+
+    ingest(tmp_path, *(numbered_talk(12, f"talk-{number}") for number in range(5)))
+    whole = ChromaFolder.nearest
+
+    def cut_off(self: ChromaFolder, query: object, count: int) -> list[Found]:
+        return whole(self, query, count)[: max(1, count // 2)]
+
+    assert problem_of(Library(tmp_path), "gen-000001") == ""
+    monkeypatch.setattr(ChromaFolder, "nearest", cut_off)
+    assert problem_of(Library(tmp_path), "gen-000001") == "the vector search finds 25 of the 50 nearest passages"
+
+
 def test_a_damaged_talk_costs_one_talk_and_is_named(tmp_path: Path) -> None:
     ingest(tmp_path, numbered_talk(10), numbered_talk(5, "talk-b"))
     (tmp_path / "talks" / "talk-a.json").write_text("{")
