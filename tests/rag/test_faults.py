@@ -27,8 +27,7 @@ from tests.rag.talks import numbered_talk
 
 pytestmark = pytest.mark.slow  # every ingest is a process of its own
 
-LONG = numbered_talk(200, "talk-b")
-LONG_VECTORS = 271_000  # bytes of its vectors' file, nearly
+LONG_VECTORS = 271_000  # bytes of the vectors file of a talk of 200 sentences, nearly
 CHROMA = 300_000  # the two talks' SQLite file grows beyond this
 
 
