@@ -6,6 +6,7 @@ import argparse
 import socket
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rag.errors import StartError, TalkciteError
 from rag.files import ensure_folder
@@ -60,11 +61,17 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     # Loading takes seconds: after everything that can fail fast.
     import uvicorn
 
+    from ingest.upload import ingest_uploads
     from rag.engine import Engine
+    from rag.schema import IngestReport
+    from rag.web.jobs import Jobs, Progress
     from rag.web.page import create_app
 
-    with Engine(settings) as engine:
-        app = create_app(engine, settings, names=[host])
+    def ingest(files: Sequence[Path], progress: Progress) -> IngestReport:
+        return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
+
+    with Engine(settings) as engine, Jobs(ingest) as jobs:
+        app = create_app(engine, settings, names=[host], jobs=None if settings.read_only else jobs)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S)
         shown = f"[{host}]" if ":" in host else host
         # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.

@@ -31,7 +31,7 @@ class Options:
 
     `media` and `talk_id` hold for a single talk. `lang` is the language wanted where there is a choice.
     `model_languages` is what the embedding model speaks, empty when not known. `is_upload` keeps the files' passing
-    place out of the library. `prune` removes talks whose files are gone.
+    place out of library and report. `prune` removes talks whose files are gone.
     """
 
     media: str = ""
@@ -155,6 +155,8 @@ def _read_all(
     seen: set[str] = set()
     for path in paths:
         for found in find_tracks(str(path), options.lang) if is_address(str(path)) else find_sources(str(path)):
+            if options.is_upload:
+                found = replace(found, path=found.path.removeprefix(f"{Path(path).parent}/"))
             if isinstance(found, Missing):
                 missing.append(found)
             elif found.origin not in seen and not any(Path(found.origin).is_relative_to(own) for own in leave_out):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ingest.types import Problem
+
+if TYPE_CHECKING:  # importing it loads pydantic, which a health report does without
+    from rag.schema import FileEntry, IngestReport
 
 Status = Literal["added", "replaced", "unchanged", "checked", "failed"]
 MAX_LISTED = 1000  # problems of one kind kept for a file
@@ -33,9 +36,9 @@ class FileReport:
     warnings: tuple[str, ...] = ()
     error: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> FileEntry:
         """The entry of `python -m ingest --json`."""
-        entry: dict[str, Any] = {
+        entry: FileEntry = {
             "path": self.path,
             "talk_id": self.talk_id,
             "title": self.title,
@@ -47,7 +50,9 @@ class FileReport:
             "skipped": list(self.skipped),
             "warnings": list(self.warnings),
         }
-        return entry | ({"error": self.error} if self.error else {})
+        if self.error:
+            entry["error"] = self.error
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Report:
         """How many inputs could not be read."""
         return sum(entry.status == "failed" for entry in self.files)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> IngestReport:
         """The document of `python -m ingest --json`."""
         return {
             "files": [entry.as_json() for entry in self.files],

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import InputError, TalkciteError, UsageError
+from rag.errors import InputError, StartError, TalkciteError, UsageError
 from rag.files import check_home
 from rag.links import timecode
 from rag.settings import settings
@@ -77,6 +77,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     doctor.add_argument("--repair", action="store_true", help="repair what can be repaired, then look again")
     doctor.add_argument("--wait", type=float, default=60.0, metavar="S", help="seconds to wait for another writer")
     _add_json(doctor, _doctor)
+
+    mcp = commands.add_parser("mcp", help="serve the library to other programs' assistants (MCP, on stdin and stdout)")
+    mcp.set_defaults(command=_mcp)
     return parser
 
 
@@ -107,8 +110,10 @@ def _ask(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    if args.k is not None and not 1 <= args.k <= 1000:
-        raise UsageError(f"-k: found {args.k}, expected 1 to 1000")
+    from rag.schema import MAX_HITS
+
+    if args.k is not None and not 1 <= args.k <= MAX_HITS:
+        raise UsageError(f"-k: found {args.k}, expected 1 to {MAX_HITS}")
     with _engine() as engine:
         found = engine.evidence(args.query, args.k, _filters(args))
     if found.notice:
@@ -204,6 +209,18 @@ def _doctor(args: argparse.Namespace) -> int:
             if check.repair:
                 print(f"{'':<18}-> {_line(check.repair)}")
     return 0 if ok else 1
+
+
+def _mcp(_: argparse.Namespace) -> int:
+    try:
+        from rag.mcp_server import serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "mcp":
+            raise
+        raise StartError("mcp: the package 'mcp' is not installed; pip install '.[mcp]'") from None
+    with _engine() as engine:
+        serve(engine)
+    return 0
 
 
 def _engine() -> Engine:

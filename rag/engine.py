@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -10,7 +10,7 @@ from threading import Thread
 
 from rag.answer import ask
 from rag.embed import Embedder, canonical_name, load_embedder
-from rag.errors import StoreError, UsageError, unknown_talk
+from rag.errors import StoreError, TalkciteError, UsageError, unknown_talk
 from rag.files import check_home
 from rag.library import Library
 from rag.llm import LLM, load_llm
@@ -78,8 +78,16 @@ class Engine:
             found = arms(generation, query, self.embedder.encode_query(query), filters)
             return {name: apart(generation, passages, k) for name, passages in found.items()}
 
-    def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Iterator[Answer]:  # noqa: B008
-        """Growing snapshots of the answer; the last has `done` set. Raises like `search`."""
+    def ask(
+        self,
+        question: str,
+        filters: Filters = Filters(),  # noqa: B008
+        history: Sequence[Turn] = (),
+    ) -> Generator[Answer]:
+        """Growing snapshots of the answer; the last has `done` set. Raises like `search`.
+
+        Closing the generator ends the language model's request.
+        """
         with self._searching(filters) as generation:
             chosen = select(generation.manifest, filters)
             yield from ask(
@@ -91,6 +99,16 @@ class Engine:
                 talks_searched=len(generation.manifest.talks if chosen is None else chosen),
                 budget=self.settings.llm_prompt_tokens,
             )
+
+    def unready(self) -> str:
+        """Why no question can be answered at this moment, in one line; "" when one was searched for just now."""
+        if not self._embedder.done():
+            return "the embedding model is still being loaded"
+        try:
+            self.evidence("ready", k=1)
+        except TalkciteError as error:
+            return str(error)
+        return ""
 
     def close(self) -> None:
         """Give back files, memory and connections."""

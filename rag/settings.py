@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     chroma_tenant: str = Field(default="", validation_alias="CHROMA_TENANT", description="tenant at Chroma Cloud")
     chroma_database: str = Field(default="", validation_alias="CHROMA_DATABASE", description="database at Chroma Cloud")
     public_url: HttpAddress = Field(default="", description="address under which others reach the page")
+    read_only: bool = Field(default=False, description="take no uploads")
     llm: str = Field(default="off", description="off: answer with quotes; else a model name at RAG_LLM_BASE_URL")
     llm_base_url: HttpAddress = Field(
         default="", validation_alias=AliasChoices("RAG_LLM_BASE_URL", "OPENAI_BASE_URL"), description="OpenAI API root"

@@ -1,15 +1,17 @@
-"""Records -> the JSON that commands, API and MCP hand out. Scripts rely on these names."""
+"""Records -> the JSON that commands, API and MCP hand out. `rag.schema` declares its fields."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import PurePath
+from typing import TypeVar
 
-from rag.links import link
+from rag import schema
+from rag.links import is_address, link
 from rag.manifest import TalkInfo
 from rag.settings import Settings
-from rag.types import Answer, Citation, Cue, Evidence, Hit, Talk
+from rag.types import Answer, CheckedClaim, Citation, Cue, Evidence, Hit, Talk
 
-Json = dict[str, Any]
+AnyTalk = TypeVar("AnyTalk", schema.TalkEntry, schema.Transcript)
 
 
 class Wire:
@@ -23,20 +25,23 @@ class Wire:
         """The address that opens a talk at a cue."""
         return link(talk, cue.id, cue.start_ms, lead_in_ms=self._lead_in_ms, public_url=self._public_url)
 
-    def hit(self, hit: Hit) -> Json:
+    def hit(self, hit: Hit) -> schema.Hit:
         """A moment that was found."""
-        return self._moment(hit.talk, hit.cues) | {"score": round(hit.score, 6), "text": words(hit.cues)}
+        return {**self._moment(hit.talk, hit.cues), "score": round(hit.score, 6), "text": words(hit.cues)}
 
-    def citation(self, citation: Citation) -> Json:
+    def citation(self, citation: Citation) -> schema.Citation:
         """A moment that an answer rests on."""
-        moment = self._moment(citation.talk, citation.cues)
-        return {"n": citation.n} | moment | {"quote": words(citation.cues)}
+        return {"n": citation.n, **self._moment(citation.talk, citation.cues), "quote": words(citation.cues)}
 
-    def search(self, query: str, found: Evidence) -> Json:
+    def claim(self, claim: CheckedClaim) -> schema.Claim:
+        """One sentence of an answer."""
+        return {"text": claim.text, "support": claim.support, "citations": list(claim.citations)}
+
+    def search(self, query: str, found: Evidence) -> schema.Found:
         """What `rag search` prints."""
         return {"query": query, "hits": [self.hit(hit) for hit in found.hits], "notice": found.notice}
 
-    def answer(self, answer: Answer) -> Json:
+    def answer(self, answer: Answer) -> schema.Answer:
         """What `rag ask` prints."""
         return {
             "question": answer.question,
@@ -46,10 +51,7 @@ class Wire:
             "missing": answer.missing,
             "confidence": round(answer.confidence, 4),
             "talks_searched": answer.talks_searched,
-            "claims": [
-                {"text": claim.text, "support": claim.support, "citations": list(claim.citations)}
-                for claim in answer.claims
-            ],
+            "claims": [self.claim(claim) for claim in answer.claims],
             "citations": [self.citation(citation) for citation in answer.citations],
             "nearest": [self.hit(hit) for hit in answer.nearest],
             "answered_by": answer.answered_by,
@@ -58,7 +60,7 @@ class Wire:
             "timings_ms": {step: round(ms, 1) for step, ms in answer.timings_ms.items()},
         }
 
-    def _moment(self, talk: Talk, cues: tuple[Cue, ...]) -> Json:
+    def _moment(self, talk: Talk, cues: tuple[Cue, ...]) -> schema.Moment:
         return {
             "talk_id": talk.id,
             "title": talk.title,
@@ -77,7 +79,7 @@ def words(cues: tuple[Cue, ...]) -> str:
     return " ".join(spoken or [cue.text for cue in cues])
 
 
-def talk_json(info: TalkInfo) -> Json:
+def talk_json(info: TalkInfo) -> schema.TalkEntry:
     """One entry of what `rag talks` prints."""
     return {
         "talk_id": info.id,
@@ -93,9 +95,9 @@ def talk_json(info: TalkInfo) -> Json:
     }
 
 
-def transcript_json(talk: Talk) -> Json:
+def transcript_json(talk: Talk) -> schema.Transcript:
     """What `rag transcript` prints: the talk with its cues."""
-    head = {
+    return {
         "talk_id": talk.id,
         "title": talk.title,
         "speakers": list(talk.speakers),
@@ -106,10 +108,20 @@ def transcript_json(talk: Talk) -> Json:
         "media": talk.media,
         "source": talk.source,
         "chapters": [{"start_ms": chapter.start_ms, "title": chapter.title} for chapter in talk.chapters],
-    }
-    return head | {
         "cues": [
             {"id": cue.id, "start_ms": cue.start_ms, "end_ms": cue.end_ms, "text": cue.text, "speaker": cue.speaker}
             for cue in talk.cues
-        ]
+        ],
     }
+
+
+def without_folders(talk: AnyTalk) -> AnyTalk:
+    """`talk` for readers elsewhere: of a file on this machine they learn its name, not where it lies."""
+    shown = talk.copy()
+    shown["media"] = _file_name(talk["media"])
+    shown["source"] = _file_name(talk["source"])
+    return shown
+
+
+def _file_name(place: str) -> str:
+    return place if is_address(place) else PurePath(place).name

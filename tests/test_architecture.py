@@ -31,6 +31,7 @@ OWNERS = {
     "openai": "rag/llm.py",
     "filelock": "rag/index.py",
     "httpx": "rag/server.py",
+    "mcp": "rag/mcp_server.py",
     "webvtt": "ingest/vtt.py",
 }
 

@@ -1,6 +1,8 @@
-"""The page: ask on the left, listen and read on the right.
+"""The page, ask on the left, listen and read on the right; and the API for programs.
 
     page.py      the FastAPI app: Gradio for asking, plain routes for talks, recordings and static files
+    api.py       the same library for programs; requests.py, limits.py, problem.py and jobs.py belong to it
+    health.py    whether the process lives and can answer
     chat.py      Answer -> the data that the conversation shows
     pane.py      Talk -> the data that player and transcript show
     markdown.py  Answer -> Markdown for the clipboard

@@ -28,11 +28,16 @@ from rag.engine import Engine
 from rag.errors import TalkciteError, UsageError
 from rag.settings import Settings
 from rag.types import Filters, Turn
+from rag.web.api import create_api
 from rag.web.chat import answer_view
 from rag.web.examples import example_questions
+from rag.web.health import health_routes
+from rag.web.jobs import Jobs
+from rag.web.limits import MAX_NAME, MAX_QUESTION, MAX_TURN
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
 from rag.web.pane import list_view, talk_view
+from rag.web.problem import UNEXPECTED
 from rag.web.security import Guard
 
 log = logging.getLogger(__name__)
@@ -61,21 +66,21 @@ _HEAD = "\n".join(
     )
 )
 
-Short = Annotated[str, StringConstraints(max_length=300)]
+Short = Annotated[str, StringConstraints(max_length=MAX_NAME)]
 
 
 class Exchange(BaseModel):
     """An earlier question and its answer in plain words, as the browser kept them."""
 
-    question: Annotated[str, StringConstraints(max_length=2000)]
-    answer: Annotated[str, StringConstraints(max_length=8000)]
+    question: Annotated[str, StringConstraints(max_length=MAX_QUESTION)]
+    answer: Annotated[str, StringConstraints(max_length=MAX_TURN)]
 
 
 class AskRequest(BaseModel):
     """What the page sends to ask; anything else is refused."""
 
     run: int
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION)]
     talk: Short = ""
     speaker: Short = ""
     event: Short = ""
@@ -93,11 +98,16 @@ class AskRequest(BaseModel):
         return [turn for past in self.history for turn in (Turn("user", past.question), Turn("assistant", past.answer))]
 
 
-def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = ()) -> FastAPI:
-    """The app that serves the page for `engine`; `names` are host names that it may be reached by (see `Guard`)."""
+def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = (), jobs: Jobs | None = None) -> FastAPI:
+    """The app that serves page and API for `engine`; uploads go to `jobs`, without which they are refused.
+
+    `names` are host names that the app may be reached by (see `Guard`).
+    """
     app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(_data_routes(engine))
     app.include_router(media_routes(engine.talk))
+    app.include_router(health_routes(engine))
+    app.mount("/api", create_api(engine, settings, jobs))
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,
@@ -136,7 +146,7 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
             yield {"run": asked.run, "error": str(error)}
         except Exception:
             log.exception("answering failed")
-            yield {"run": asked.run, "error": "Something went wrong here; the log of the server says what."}
+            yield {"run": asked.run, "error": UNEXPECTED}
 
     with gr.Blocks(title="talkcite", analytics_enabled=False, fill_width=True) as blocks:
         # No subclass of gr.HTML: Gradio would write a page.pyi beside this file on every import. The template holds no

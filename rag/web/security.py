@@ -15,6 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.web.problem import ProblemResponse, problem
+
 PLAYERS = ("https://www.youtube-nocookie.com", "https://player.vimeo.com")
 
 # Gradio compiles its templates in the browser ('unsafe-eval') and starts from inline scripts ('unsafe-inline'). The
@@ -73,7 +75,7 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(Headers(scope=scope))
-        app = PlainTextResponse(refusal, status_code=403) if refusal else self._app
+        app = _refuse(scope["path"], refusal) if refusal else self._app
         await app(scope, receive, send_with_headers)
 
     def _refusal(self, headers: Headers) -> str:
@@ -87,6 +89,11 @@ class Guard:
 
     def _is_ours(self, name: str) -> bool:
         return name in self._names or _is_address(name)
+
+
+def _refuse(path: str, why: str) -> ASGIApp:
+    """The refusal, as people read it or, below `/api/`, as programs do."""
+    return ProblemResponse(problem(403, why)) if path.startswith("/api/") else PlainTextResponse(why, status_code=403)
 
 
 def _netloc(address: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -237,6 +238,16 @@ def test_uploads_leave_no_path_and_do_not_replace_each_other(
     assert library.get("title-1").source == "upload: talk.vtt"
     run(talks, prune=True, is_upload=True)
     assert library.ids() == ["title-1", "title-2"]
+
+
+def test_the_report_on_an_upload_names_files_as_they_were_uploaded(talks: Path, run: Callable[..., Report]) -> None:
+    with zipfile.ZipFile(talks / "a.zip", "w") as archive:
+        archive.writestr("in/one.vtt", vtt("Hi.", "title: One"))
+        archive.writestr("in/two.vtt", "no captions")
+    (talks / "b.vtt").write_text("no captions")
+    report = run(talks / "a.zip", talks / "b.vtt", is_upload=True)
+    assert {entry.path for entry in report.files} == {"a.zip/in/one.vtt", "a.zip/in/two.vtt", "b.vtt"}
+    assert str(talks) not in str(report)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """`python -m rag` as a user meets it: stdout, stderr and exit code."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from rag import __main__ as cli
 from rag import engine as engine_module
 from rag.index import writing
 from rag.settings import load_settings, settings
+from tests.conftest import ROOT
 from tests.fakes import WordEmbedder
 from tests.rag.talks import numbered_talk, talk_of
 
@@ -132,6 +136,17 @@ def test_a_wrong_history_is_named(
         path.write_text(content)
     assert cli.main(["ask", "x", "--history", str(path)]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["mcp", "--help"], ["talks"]])
+def test_nothing_heavy_is_loaded_for_little(tmp_path: Path, arguments: list[str]) -> None:
+    call = f"try: main({arguments})\nexcept SystemExit: pass"
+    code = f"import sys\nfrom rag.__main__ import main\n{call}\nprint(*sys.modules)"
+    environment = os.environ | {"RAG_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0
+    heavy = {"torch", "sentence_transformers", "mcp", "fastapi", "gradio", "openai"}
+    assert heavy & set(done.stdout.splitlines()[-1].split()) == set()
 
 
 def test_an_empty_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,6 +66,15 @@ def test_a_wrong_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
         load_settings()
 
 
+def test_read_only_is_a_yes_or_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not load_settings().read_only
+    monkeypatch.setenv("RAG_READ_ONLY", "true")
+    assert load_settings().read_only
+    monkeypatch.setenv("RAG_READ_ONLY", "maybe")
+    with pytest.raises(StartError, match=r"RAG_READ_ONLY: found 'maybe', expected a valid boolean"):
+        load_settings()
+
+
 def test_an_empty_value_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_TOP_K", "")
     assert load_settings().top_k == 10

@@ -16,6 +16,7 @@ import uvicorn
 
 from rag.engine import Engine
 from rag.settings import Settings
+from rag.web.jobs import Jobs
 from rag.web.page import create_app
 from tests.web.browsing import SENTENCES
 from tests.web.fake_engine import FakeEngine, quoting, talk_of
@@ -30,8 +31,8 @@ _OFFLINE = (
 READY_MS = 20_000
 
 
-def as_engine(fake: FakeEngine) -> Engine:
-    """The fake where an engine is wanted: the page uses nothing that it lacks."""
+def as_engine(fake: FakeEngine | Engine) -> Engine:
+    """The fake where an engine is wanted: page and API use nothing that it lacks."""
     stand_in: Any = fake
     engine: Engine = stand_in
     return engine
@@ -53,10 +54,10 @@ def browser() -> Iterator[Browser]:
 class Server:
     """The page on a free loopback port, in a thread of this process."""
 
-    def __init__(self, engine: FakeEngine, port: int = 0, **settings: Any) -> None:
+    def __init__(self, engine: FakeEngine | Engine, port: int = 0, jobs: Jobs | None = None, **settings: Any) -> None:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
-        app = create_app(as_engine(engine), Settings(**settings))
+        app = create_app(as_engine(engine), Settings(**settings), jobs=jobs)
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()

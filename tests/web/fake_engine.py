@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rag.errors import UsageError
+from rag.errors import StoreError, UsageError
 from rag.manifest import TalkInfo
-from rag.types import Answer, CheckedClaim, Citation, Cue, Filters, Hit, Span, Talk, Turn
+from rag.types import Answer, CheckedClaim, Citation, Cue, Evidence, Filters, Hit, Span, Talk, Turn
 
 
 def talk_of(
@@ -54,6 +54,7 @@ class FakeEngine:
     script: list[Answer] = field(default_factory=list)
     pace_s: float = 0.0
     asked: list[tuple[str, Filters, tuple[Turn, ...]]] = field(default_factory=list)
+    searched: list[tuple[str, int | None, Filters]] = field(default_factory=list)
     closed: int = 0
     failure: Exception | None = None
 
@@ -66,7 +67,19 @@ class FakeEngine:
                 return talk
         raise UsageError(f"talk {talk_id!r}: not in the library")
 
-    def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Iterator[Answer]:  # noqa: B008
+    def evidence(self, query: str, k: int | None = None, filters: Filters = Filters()) -> Evidence:  # noqa: B008
+        """The first `k` cues of the first talk, whatever the query."""
+        self.searched.append((query, k, filters))
+        if not self.library:
+            raise StoreError("data: no talks yet; add some with 'python -m ingest PATH'")
+        talk = self.library[0]
+        hits = tuple(Hit(talk, p, p, 1 / (p + 1), Span(p, p)) for p in range(min(k or 10, len(talk.cues))))
+        return Evidence(hits, 0.9)
+
+    def unready(self) -> str:
+        return "" if self.library else "data: no talks yet"
+
+    def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Generator[Answer]:  # noqa: B008
         self.asked.append((question, filters, tuple(history)))
         try:
             for snapshot in self.script or [quoting(self.library[0], 0)]:

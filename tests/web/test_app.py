@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -85,3 +86,31 @@ def test_starts_prints_its_address_serves_an_empty_library_and_stops(tmp_path: P
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=90) == 0
         assert process.stderr.read() == ""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("read_only", [False, True])
+def test_an_upload_to_the_running_app(tmp_path: Path, read_only: bool) -> None:
+    command = [sys.executable, str(ROOT / "app.py"), "--port", "0"]
+    environment = os.environ | {"RAG_HOME": str(tmp_path), "RAG_READ_ONLY": str(read_only), "RAG_LLM": "off"}
+    vtt = b"WEBVTT\n\n00:01.000 --> 00:03.000\nMarmots whistle to warn each other.\n"
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        found = re.fullmatch(r"talkcite is at (http://\S+/) .+\n", process.stdout.readline())
+        assert found is not None
+        with httpx.Client(base_url=found[1], timeout=120) as client:
+            assert client.get("healthz").status_code == 200
+            answer = client.post("api/ingest", files={"files": ("marmots.vtt", vtt)})
+            assert answer.status_code == (403 if read_only else 202)
+            if not read_only:
+                job = answer.json()
+                deadline = time.monotonic() + 200
+                while job["state"] in ("waiting", "running") and time.monotonic() < deadline:
+                    time.sleep(0.2)
+                    job = client.get(f"api/jobs/{job['job_id']}").json()
+                assert [entry["status"] for entry in job["report"]["files"]] == ["added"]
+                assert client.get("readyz").status_code == 200
+                hits = client.post("api/search", json={"query": "why do marmots whistle?"}).json()["hits"]
+                assert [hit["text"] for hit in hits] == ["Marmots whistle to warn each other."]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=90) == 0
