@@ -24,6 +24,7 @@ ask:
   page            serve the page: ask, read, click a time, hear it
   ask             answer a question with citations
   search          find the moments that match best
+  mcp             answer an assistant over the Model Context Protocol
 
 look at the library:
   talks           list the talks
