@@ -84,7 +84,7 @@ def _quoted(answer: Answer) -> Answer:
     """The answer as quotes, or the refusal when the talks are unlikely to answer."""
     if answer.confidence < REFUSE_BELOW:
         return _refused(answer)
-    found = quotes(answer.hits)
+    found = quotes(answer.question, answer.hits)
     if not gives_what_was_asked(answer.question, (claim.text for claim in found)):
         return _refused(answer)
     numbering = Numbering(hit.talk for hit in answer.hits)

@@ -42,9 +42,10 @@ def asks_for_number(question: str) -> bool:
 
 def gives_what_was_asked(question: str, sentences: Iterable[str]) -> bool:
     """False when the question asks for a number and none of the sentences holds one, not even "several"."""
-    return not asks_for_number(question) or any(map(_holds_number, sentences))
+    return not asks_for_number(question) or any(map(holds_number, sentences))
 
 
-def _holds_number(sentence: str) -> bool:
+def holds_number(sentence: str) -> bool:
+    """True for a sentence that counts or measures something, in figures or in words."""
     counted = _NO_COUNT.sub(" ", _VERSION.sub(" ", sentence))
     return bool(numbers(counted)[0] or _QUANTITY.search(counted))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from rag.asked import asks_for_number, holds_number
 from rag.lexical import stems
 from rag.orders import is_answerable_speech
 from rag.types import Claim, Cue, CueRef, Hit, Span
@@ -17,19 +19,24 @@ MAX_QUOTES = 5
 _MAX_CHARS = 320
 _MAX_CUES = 4
 # A moment is quoted when it scores at least this share of the best one; docs/experiments.md has the measurements.
-_KEEP = 0.7
+_KEEP, _KEEP_OF_OTHER_TALKS = 0.7, 0.8
 _ANSWER_CUES = 2
+_NUMBER_CUES = 3
 # Two quotes that share more of their words than this say the same.
 _SAME = 0.7
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 
 
-def quotes(hits: Sequence[Hit]) -> list[Claim]:
-    """The best quotes as claims that cite their own cues; empty without hits."""
+def quotes(question: str, hits: Sequence[Hit]) -> list[Claim]:
+    """The best quotes as claims that cite their own cues; empty without hits.
+
+    Where a number is asked for, a moment's first sentence with a number is quoted rather than the one before it.
+    """
     kept: list[Claim] = []
     for hit in hits[:MAX_QUOTES]:
-        claim = _claim(hit)
-        if claim.cues and hit.score >= _KEEP * hits[0].score and not any(_repeats(claim, other) for other in kept):
+        claim = _claim(_from_number(hit) if asks_for_number(question) else hit)
+        share = _KEEP if hit.talk.id == hits[0].talk.id else _KEEP_OF_OTHER_TALKS
+        if claim.cues and hit.score >= share * hits[0].score and not any(_repeats(claim, other) for other in kept):
             kept.append(claim)
     talks = list(dict.fromkeys(claim.cues[0].talk_id for claim in kept))
     rest = sorted(kept[1:], key=lambda claim: (talks.index(claim.cues[0].talk_id), claim.cues[0].position))
@@ -41,6 +48,14 @@ def _claim(hit: Hit) -> Claim:
     spoken = [at for at in range(span.first, span.last + 1) if is_answerable_speech(hit.talk.cues[at])]
     text = " ".join(hit.talk.cues[at].text for at in spoken)
     return Claim(text, tuple(CueRef(hit.talk.id, at) for at in spoken))
+
+
+def _from_number(hit: Hit) -> Hit:
+    """The moment from its first sentence with a number on, where one follows soon."""
+    for position in range(hit.first, min(hit.last, hit.first + _NUMBER_CUES) + 1):
+        if holds_number(hit.talk.cues[position].text):
+            return replace(hit, first=position)
+    return hit
 
 
 def _quoted(hit: Hit) -> Span:
