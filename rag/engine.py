@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from threading import Thread
+from typing import TypeVar
 
 from rag.answer import ask
+from rag.broad import Mentions, broad
 from rag.embed import Embedder, canonical_name, load_embedder
 from rag.errors import StoreError, UsageError
 from rag.files import check_home
 from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
+from rag.overview import overview
 from rag.reader import Generation, IndexReader, published_talks
 from rag.retrieve import apart, arms, retrieve, select
 from rag.server import server_of
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
+
+_Found = TypeVar("_Found")
 
 
 class Engine:
@@ -84,7 +89,7 @@ class Engine:
             chosen = select(generation.manifest, filters)
             yield from ask(
                 question,
-                retrieve=partial(self._evidence, generation, filters),
+                retrieve=partial(self._answering, generation, filters),
                 llm=self._llm,
                 embedder=self.embedder,
                 history=history,
@@ -112,13 +117,26 @@ class Engine:
     def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
         vector = self.embedder.encode_query(query)
         k = k or self.settings.top_k
+        return self._current(generation, filters, lambda held: retrieve(held, query, vector, k, filters))
+
+    def _answering(self, generation: Generation, filters: Filters, query: str) -> Evidence:
+        """What answers a question: moments of whole talks for a broad one, else those nearest to it."""
+        if asked := broad(query):
+            encode = self.embedder.encode_query
+            found = self._current(generation, filters, lambda held: overview(held, asked, encode, filters))
+            if found:
+                return found
+            query = asked.topic if isinstance(asked, Mentions) else query
+        return self._evidence(generation, filters, query)
+
+    def _current(self, generation: Generation, filters: Filters, find: Callable[[Generation], _Found]) -> _Found:
         try:
-            return retrieve(generation, query, vector, k, filters)
+            return find(generation)
         except StoreError:  # a process that slept for long may hold a generation whose talks are gone
             with self._reader.successor(generation) as newer:
                 if newer is None or (filters and not select(newer.manifest, filters)):
                     raise
-                return retrieve(newer, query, vector, k, filters)
+                return find(newer)
 
     @contextmanager
     def _searching(self, filters: Filters) -> Iterator[Generation]:

@@ -100,10 +100,20 @@ class WordArm:
         self._store = Resilient(open_and_count)
 
     def best(
-        self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
+        self,
+        query: str,
+        count: int,
+        *,
+        talk_ids: Collection[str] | None = None,
+        speaker: str = "",
+        every_word: bool = False,
     ) -> list[Found]:
         """See `LexicalStore.best`."""
-        return self._store.ask(lambda store: store.best(query, count, talk_ids=talk_ids, speaker=speaker)) or []
+
+        def best(store: LexicalStore) -> list[Found]:
+            return store.best(query, count, talk_ids=talk_ids, speaker=speaker, every_word=every_word)
+
+        return self._store.ask(best) or []
 
     def rarity(self, terms: Collection[str], talk_ids: Collection[str] | None = None) -> dict[str, float]:
         """See `LexicalStore.rarity`."""

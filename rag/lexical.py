@@ -91,9 +91,17 @@ class LexicalStore:
             raise StoreError(f"{self._folder}: the word index can't be written ({error}); free space") from error
 
     def best(
-        self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
+        self,
+        query: str,
+        count: int,
+        *,
+        talk_ids: Collection[str] | None = None,
+        speaker: str = "",
+        every_word: bool = False,
     ) -> list[Found]:
         """The passages that match the words of `query` best, best first; score = BM25.
+
+        With `every_word` only those that hold all of them, the title and the speakers' names counting too.
 
         `talk_ids` and `speaker` restrict the search before ranking; None and "" restrict nothing. Any text is a valid
         query: it is read as words, never as query syntax.
@@ -101,7 +109,9 @@ class LexicalStore:
         words = content_words(query)
         if not words or (talk_ids is not None and not talk_ids):
             return []
-        terms = self._index.parse_query(" ".join(words), ["text", "head"], field_boosts={"head": 0.3})
+        terms = self._index.parse_query(
+            " ".join(words), ["text", "head"], field_boosts={"head": 0.3}, conjunction_by_default=every_word
+        )
         must = [(tantivy.Occur.Must, terms)]
         schema = self._index.schema
         if talk_ids is not None:

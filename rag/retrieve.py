@@ -28,7 +28,7 @@ _WORD_WEIGHT = 0.5  # of the share of query words in a cue, against the cosine o
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
+class Query:
     """A query as both arms see it; `rarity` weighs its stemmed words."""
 
     vector: Vectors
@@ -41,17 +41,26 @@ def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filter
     `vector` is the query's embedding, shape (dim,). Filters go into both arms, before ranking.
     """
     found_by = arms(generation, query, vector, filters)
-    chosen = select(generation.manifest, filters)
-    seen = _Query(vector, generation.words.rarity(stems(query), chosen))
+    seen = seek(generation, query, vector, filters)
     hits: list[Hit] = []
     for found in rank(generation, seen, found_by["dense"], found_by["words"]):
-        if free := _free_part(_moment(generation, found, seen, filters.speaker), hits):
+        if free := _free_part(moment(generation, found, seen, filters.speaker), hits):
             hits.append(free)
         if len(hits) == k:
             break
+    return Evidence(tuple(hits), _confidence(generation, hits, seen), notice(generation, filters))
+
+
+def seek(generation: Generation, query: str, vector: Vectors, filters: Filters) -> Query:
+    """The query with what its words are worth in the talks that pass the filters."""
+    return Query(vector, generation.words.rarity(stems(query), select(generation.manifest, filters)))
+
+
+def notice(generation: Generation, filters: Filters) -> str:
+    """Which part of the index could not be used, in one line; "" when all of it was."""
     # Chosen talks are always compared one by one, so that Chroma is not missed.
     notices = (generation.vectors.notice if not filters else "", generation.words.notice)
-    return Evidence(tuple(hits), _confidence(generation, hits, seen), " ".join(filter(None, notices)))
+    return " ".join(filter(None, notices))
 
 
 def arms(generation: Generation, query: str, vector: Vectors, filters: Filters) -> dict[str, list[Found]]:
@@ -114,7 +123,7 @@ def exact(generation: Generation, vector: Vectors, talk_ids: list[str], speaker:
     return sorted(found, key=lambda item: -item.score)[:count]
 
 
-def rank(generation: Generation, query: _Query, dense: list[Found], words: list[Found]) -> list[Found]:
+def rank(generation: Generation, query: Query, dense: list[Found], words: list[Found]) -> list[Found]:
     """The passages of both arms by the weighted sum of their evidence, best first; that sum becomes the score.
 
     Scores are summed, not ranks: how much better one passage is than the next is evidence too.
@@ -134,7 +143,7 @@ def rank(generation: Generation, query: _Query, dense: list[Found], words: list[
     return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
 
 
-def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -> Hit:
+def moment(generation: Generation, found: Found, query: Query, speaker: str) -> Hit:
     """The sentence of a found passage that answers best, where the link must land, and what is said from there on."""
     stored, vectors = generation.talk(found.talk_id)
     talk = stored.talk
@@ -156,7 +165,7 @@ def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -
     return Hit(talk, first, last, found.score, Span(found.first, found.last))
 
 
-def _coverage(text: str, query: _Query) -> float:
+def _coverage(text: str, query: Query) -> float:
     """Share of the query's words that a text holds, the rare ones counting more: 0..1."""
     total = sum(query.rarity.values())
     return sum(query.rarity[term] for term in stems(text) & query.rarity.keys()) / total if total else 0.0
@@ -185,7 +194,7 @@ def _overlaps(hit: Hit, other: Hit) -> bool:
     return hit.talk.id == other.talk.id and hit.first <= other.last and other.first <= hit.last
 
 
-def _confidence(generation: Generation, hits: list[Hit], query: _Query) -> float:
+def _confidence(generation: Generation, hits: list[Hit], query: Query) -> float:
     """How likely the talks answer the query, 0..1, from the evidence for the best three moments."""
     if not hits:
         return 0.0
@@ -199,7 +208,7 @@ def _confidence(generation: Generation, hits: list[Hit], query: _Query) -> float
     return 1 / (1 + math.exp(-evidence))
 
 
-def _best(generation: Generation, hit: Hit, query: _Query) -> tuple[float, float]:
+def _best(generation: Generation, hit: Hit, query: Query) -> tuple[float, float]:
     """Cosine of the passage that a moment was found in, and of its best sentence."""
     vectors = generation.talk(hit.talk.id)[1]
     passage = vectors.passages[generation.row(hit.talk.id, hit.window.first)] @ query.vector

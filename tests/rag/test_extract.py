@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from rag.extract import quotes
+from rag.extract import quotes, walk
 from rag.types import Claim, CueRef
 from tests.rag.scripted import hit, talk
 
@@ -53,3 +53,16 @@ def test_sound_labels_and_orders_are_left_out() -> None:
     assert quotes([hit(noisy, 0, 0), hit(noisy, 3, 3)]) == [
         Claim("We store the cache in host memory.", (CueRef("t1", 0), CueRef("t1", 2)))
     ]
+
+
+def test_a_walk_keeps_the_order_of_the_moments_and_spreads_over_all_of_them() -> None:
+    words = "one two three four five six seven eight nine ten".split()
+    long = talk("t1", [f"Only {word} is said here." for word in words])
+    hits = [hit(long, at, at) for at in range(10)]
+    assert [claim.cues[0].position for claim in walk(hits)] == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert [claim.cues[0].position for claim in walk(hits[3:5])] == [3, 4]
+    assert walk([]) == []
+
+
+def test_a_walk_says_nothing_twice() -> None:
+    assert len(walk([hit(T1, 4, 4), hit(T1, 4, 4)])) == 1
