@@ -14,10 +14,12 @@ from rag.broad import Mentions, broad
 from rag.embed import Embedder, canonical_name, load_embedder
 from rag.errors import StoreError, UsageError
 from rag.files import check_home
+from rag.glossary import load_glossary
 from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
 from rag.overview import overview
+from rag.query import Wording, seek, worded
 from rag.reader import Generation, IndexReader, published_talks
 from rag.retrieve import apart, arms, retrieve, select
 from rag.server import server_of
@@ -30,12 +32,14 @@ _Found = TypeVar("_Found")
 class Engine:
     """One library, opened for asking. Safe to use from many threads; `close` it when done.
 
-    `embedder` and `llm` replace those that the settings name. Raises `StoreError` when the home can't be a folder.
+    `embedder` and `llm` replace those that the settings name. Raises `StoreError` when the home can't be a folder,
+    `StartError` when the glossary can't be read.
     """
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
         check_home(settings.home)
         self.settings = settings
+        self._glossary = load_glossary(settings.glossary)
         self._reader = IndexReader(settings.home, server_of(settings))
         self._library = Library(settings.home)
         self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
@@ -80,7 +84,8 @@ class Engine:
     def arms(self, query: str, k: int, filters: Filters = Filters()) -> dict[str, list[Hit]]:  # noqa: B008
         """What each search arm finds alone, before fusion and narrowing: for measuring. Raises like `search`."""
         with self._searching(filters) as generation:
-            found = arms(generation, query, self.embedder.encode_query(query), filters)
+            asked = seek(self._worded(query), generation.words, select(generation.manifest, filters))
+            found = arms(generation, asked, filters)
             return {name: apart(generation, passages, k) for name, passages in found.items()}
 
     def ask(self, question: str, filters: Filters = Filters(), history: Sequence[Turn] = ()) -> Iterator[Answer]:  # noqa: B008
@@ -115,19 +120,21 @@ class Engine:
             return generation.manifest.model if generation else canonical_name(self.settings.embed_model)
 
     def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
-        vector = self.embedder.encode_query(query)
+        wording = self._worded(query)
         k = k or self.settings.top_k
-        return self._current(generation, filters, lambda held: retrieve(held, query, vector, k, filters))
+        return self._current(generation, filters, lambda held: retrieve(held, wording, k, filters))
 
     def _answering(self, generation: Generation, filters: Filters, query: str) -> Evidence:
         """What answers a question: moments of whole talks for a broad one, else those nearest to it."""
         if asked := broad(query):
-            encode = self.embedder.encode_query
-            found = self._current(generation, filters, lambda held: overview(held, asked, encode, filters))
+            found = self._current(generation, filters, lambda held: overview(held, asked, self._worded, filters))
             if found:
                 return found
             query = asked.topic if isinstance(asked, Mentions) else query
         return self._evidence(generation, filters, query)
+
+    def _worded(self, text: str) -> Wording:
+        return worded(text, self.embedder, self._glossary)
 
     def _current(self, generation: Generation, filters: Filters, find: Callable[[Generation], _Found]) -> _Found:
         try:

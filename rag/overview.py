@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from rag.broad import Mentions, WholeTalk, named
-from rag.embed import Vectors
 from rag.manifest import TalkInfo
 from rag.orders import is_answerable_speech
+from rag.query import Wording, seek
 from rag.reader import Generation
-from rag.retrieve import MAX_HIT_CUES, arms, moment, notice, rank, seek, select
+from rag.retrieve import MAX_HIT_CUES, arms, by_words, moment, notice, rank, select
 from rag.types import Evidence, Filters, Hit, Span, Talk
 from rag.vectors import Found
 
@@ -28,15 +28,15 @@ _MENTIONED = 0.5
 
 
 def overview(
-    generation: Generation, asked: WholeTalk | Mentions, encode: Callable[[str], Vectors], filters: Filters
+    generation: Generation, asked: WholeTalk | Mentions, word: Callable[[str], Wording], filters: Filters
 ) -> Evidence | None:
     """The moments that answer a broad question together; None when it has to be searched like any other.
 
-    `encode` gives the vector of a text, shape (dim,).
+    `word` makes a text ready to be searched for.
     """
     if isinstance(asked, WholeTalk):
         return whole_talk(generation, asked, filters)
-    return mentions(generation, asked, encode(asked.topic), filters)
+    return mentions(generation, asked, word, filters)
 
 
 def whole_talk(generation: Generation, asked: WholeTalk, filters: Filters) -> Evidence | None:
@@ -60,17 +60,19 @@ def whole_talk(generation: Generation, asked: WholeTalk, filters: Filters) -> Ev
     return Evidence(tuple(hits), 1.0, advice, in_order=True)
 
 
-def mentions(generation: Generation, asked: Mentions, vector: Vectors, filters: Filters) -> Evidence | None:
+def mentions(
+    generation: Generation, asked: Mentions, word: Callable[[str], Wording], filters: Filters
+) -> Evidence | None:
     """The best moment of each talk that mentions the topic, the best talk first, or the oldest.
 
-    `vector` is the embedding of the topic. None when only one talk is searched, or none mentions the topic.
+    None when only one talk is searched, or none mentions the topic.
     """
     chosen = select(generation.manifest, filters)
     if len(generation.manifest.talks if chosen is None else chosen) == 1:
         return None
-    words = generation.words.best(asked.topic, _DEPTH, talk_ids=chosen, speaker=filters.speaker, every_word=True)
-    near = [found for found in arms(generation, asked.topic, vector, filters)["dense"] if found.score >= _MENTIONED]
-    query = seek(generation, asked.topic, vector, filters)
+    query = seek(word(asked.topic), generation.words, chosen)
+    words = by_words(generation, query, _DEPTH, filters, every_word=True)
+    near = [found for found in arms(generation, query, filters)["dense"] if found.score >= _MENTIONED]
     best: dict[str, Found] = {}
     for found in rank(generation, query, _few_per_talk(near), _few_per_talk(words)):
         best.setdefault(found.talk_id, found)
@@ -81,7 +83,7 @@ def mentions(generation: Generation, asked: Mentions, vector: Vectors, filters: 
         talks.sort(key=lambda talk_id: _by_date(generation.manifest.talks[talk_id]))
     hits = tuple(moment(generation, best[talk_id], query, filters.speaker) for talk_id in talks)
     more = f"{len(best)} talks mention this; these are the {len(talks)} nearest." if len(best) > len(talks) else ""
-    return Evidence(hits, 1.0, " ".join(filter(None, (more, notice(generation, filters)))), in_order=True)
+    return Evidence(hits, 1.0, " ".join(filter(None, (more, notice(generation, query, filters)))), in_order=True)
 
 
 def _few_per_talk(passages: Sequence[Found]) -> list[Found]:
