@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import Thread
 from typing import TypeVar
@@ -21,6 +22,7 @@ from rag.manifest import TalkInfo
 from rag.overview import overview
 from rag.query import Wording, seek, worded
 from rag.reader import Generation, IndexReader, published_talks
+from rag.rerank import RERANKED, Reranker, load_reranker, rerank
 from rag.retrieve import apart, arms, retrieve, select
 from rag.server import server_of
 from rag.settings import Settings
@@ -43,8 +45,9 @@ class Engine:
         self._reader = IndexReader(settings.home, server_of(settings))
         self._library = Library(settings.home)
         self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
-        # Loading the model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
+        # Loading a model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
         self._embedder: Future[Embedder] = Future()
+        self._reranker: Future[Reranker | None] = Future()
         Thread(target=self._load, args=(embedder,), name="load-model", daemon=True).start()
 
     def __enter__(self) -> Engine:
@@ -109,10 +112,15 @@ class Engine:
             self._llm.close()
 
     def _load(self, embedder: Embedder | None) -> None:
-        try:
-            self._embedder.set_result(embedder or load_embedder(self._model()))
-        except Exception as error:  # whoever asks for the model gets it, whatever it is
-            self._embedder.set_exception(error)
+        def load_into(future: Future[_Found], load: Callable[[], _Found]) -> None:
+            try:
+                future.set_result(load())
+            except Exception as error:  # whoever asks for the model gets it, whatever it is
+                future.set_exception(error)
+
+        # The reranker first: loading the bundled embedder shuts the hub for this process.
+        load_into(self._reranker, lambda: load_reranker(self.settings.rerank_model))
+        load_into(self._embedder, lambda: embedder or load_embedder(self._model()))
 
     def _model(self) -> str:
         """The model to ask with: the one that made the index, until the library is embedded again with another."""
@@ -122,7 +130,10 @@ class Engine:
     def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
         wording = self._worded(query)
         k = k or self.settings.top_k
-        return self._current(generation, filters, lambda held: retrieve(held, wording, k, filters))
+        reranker = self._reranker.result()
+        depth = max(k, RERANKED) if reranker else k
+        evidence = self._current(generation, filters, lambda held: retrieve(held, wording, depth, filters))
+        return replace(evidence, hits=rerank(reranker, query, evidence.hits)[:k]) if reranker else evidence
 
     def _answering(self, generation: Generation, filters: Filters, query: str) -> Evidence:
         """What answers a question: moments of whole talks for a broad one, else those nearest to it."""

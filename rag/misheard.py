@@ -17,6 +17,7 @@ from rag.lexical import Phrase, content_words
 Occurring = Callable[[Sequence[Phrase]], list[Phrase]]
 
 _MAX_PHRASES = 3
+_MAX_WORDS = 4  # in another language no word occurs, and each costs milliseconds
 _MIN_LETTERS, _MAX_LETTERS = 4, 12
 _CONSONANTS = "bcdfghjklmnpqrstvwxz"
 
@@ -25,7 +26,7 @@ _ALIKE = (
     ("c", "k", "ck", "ch", "q"), ("f", "ph", "v"), ("s", "ss", "z", "c"), ("sh", "ch", "ti"), ("j", "g", "dg"),
     ("x", "ks", "cks"), ("w", "wh"), ("b", "p", "bb", "pp"), ("t", "d", "tt", "dd"), ("m", "mm", "n"), ("l", "ll"),
     ("n", "nn", "kn"), ("r", "rr", "wr"), ("i", "y", "ee", "ea", "ie", "e"), ("a", "ai", "ay", "ei", "e"),
-    ("o", "oo", "oa", "ow", "u", "ou"), ("o", "au", "aw", "a", "oor"), ("or", "oor", "our", "ore"),
+    ("o", "oo", "oa", "ow", "u", "ou"), ("o", "au", "aw", "a"), ("or", "oor", "our", "ore"),
     ("er", "or", "ar", "ur", "re", "a"), ("e", "ai", "a"), ("i", "igh", "ai"), ("u", "you", "ew"),
 )  # fmt: skip
 _SILENT_END = ("e", "h", "")
@@ -43,10 +44,10 @@ def misheard(query: str, occurring: Occurring) -> dict[str, list[Phrase]]:
     """
     words = content_words(query, lower=False)
     lowered = [word.lower() for word in words]
+    unknown = [word for word in dict.fromkeys(lowered) if len(word) > 1 and not occurring([(word,)])]
     found: dict[str, list[Phrase]] = {}
-    for at, word in enumerate(lowered):
-        if len(word) < 2 or word in found or occurring([(word,)]):
-            continue
+    for word in unknown[:_MAX_WORDS]:
+        at = lowered.index(word)
         before, after = lowered[max(0, at - 1) : at], lowered[at + 1 : at + 2]
         ways = [_joined(word, before, after), _spoken(word), _initials(word, before, after), _in_two(word)]
         if _is_name(words, at, query):

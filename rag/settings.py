@@ -35,6 +35,9 @@ class Settings(BaseSettings):
     embed_model: str = Field(
         default="", description="a sentence-transformers model name or folder; empty: the bundled MiniLM"
     )
+    rerank_model: str = Field(
+        default="", description="a CrossEncoder's name or folder that sorts the best moments again; empty: none"
+    )
     glossary: Path | None = Field(
         default=None, description="text file with other spellings of terms, 'KV cache: KB cache, K-V cash'"
     )
