@@ -34,6 +34,7 @@ from rag.index import writing
 from rag.lexical import LexicalStore
 from rag.library import Library, content_digest
 from rag.manifest import current_manifest, current_name
+from rag.query import Wording
 from rag.reader import Generation, IndexReader
 from rag.retrieve import retrieve
 from rag.types import Cue, Filters, Talk
@@ -269,7 +270,7 @@ def _start_again(reports: Connection, home: Path) -> None:
 def _found(generation: Generation, talk_id: str) -> str:
     """The word of the version that a search for a talk over all talks gives; "" for none or several."""
     query = f"talk{int(talk_id.removeprefix('talk-'))}"
-    hits = retrieve(generation, query, WordAxes().encode_query(query), 3, Filters()).hits
+    hits = retrieve(generation, Wording(query, WordAxes().encode_query(query)), 3, Filters()).hits
     words = {word for hit in hits if hit.talk.id == talk_id for cue in hit.cues for word in _TOKEN.findall(cue.text)}
     return words.pop() if len(words) == 1 else ""
 
@@ -301,7 +302,7 @@ def _halves(generation: Generation, chance: random.Random) -> list[str]:
     by_vector = sum(found.talk_id == talk_id for found in everything)
     if not by_words == by_vector == windows:
         wrong.append(f"{generation.name} {talk_id}: {by_words} and {by_vector} passages, published {windows}")
-    evidence = retrieve(generation, query, vector, 5, Filters())
+    evidence = retrieve(generation, Wording(query, vector), 5, Filters())
     if evidence.notice:
         wrong.append(f"{generation.name}: {evidence.notice}")
     for hit in evidence.hits:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rag.asked import asks_for_number, gives_what_was_asked
+from rag.broad import broad
 from rag.cite import Numbering
 from rag.embed import Embedder
 from rag.errors import LLMError
-from rag.extract import quotes
+from rag.extract import quotes, walk
 from rag.llm import LLM
 from rag.prompt import DEFAULT_BUDGET
 from rag.rewrite import rewrite
@@ -40,7 +41,7 @@ def ask(
     `notice` says why.
     """
     started = time.perf_counter()
-    searched = rewrite(question, history)
+    searched = question if broad(question) else rewrite(question, history)
     evidence = retrieve(searched)
     answer = Answer(
         question=question,
@@ -52,7 +53,7 @@ def ask(
     )
     yield replace(answer, notice=evidence.notice)
     first_claim: dict[str, float] = {}
-    for snapshot in _answers(answer, embedder, llm, history if searched != question else (), budget):
+    for snapshot in _answers(answer, evidence.in_order, embedder, llm, history if searched != question else (), budget):
         if snapshot.claims and not first_claim:
             first_claim = {"first_claim": _ms_since(started)}
         notice = " ".join(filter(None, (evidence.notice, snapshot.notice)))
@@ -62,29 +63,29 @@ def ask(
 
 
 def _answers(
-    answer: Answer, embedder: Embedder, llm: LLM | None, history: Sequence[Turn], budget: int
+    answer: Answer, in_order: bool, embedder: Embedder, llm: LLM | None, history: Sequence[Turn], budget: int
 ) -> Iterator[Answer]:
-    """Snapshots of the written answer, or the quotes."""
+    """Snapshots of the written answer, or the quotes; `in_order` as in `Evidence`."""
     if llm is None or not answer.hits:
-        yield _quoted(answer)
+        yield _quoted(answer, in_order)
         return
     try:
-        yield from written(answer, llm, embedder, history, budget)
+        yield from written(answer, llm, embedder, history, budget, in_order=in_order)
     except Declined as declined:
         # The confidence is about the topic: a number that the model did not find there is not in the quotes either.
         if answer.confidence >= OVERRULE_FROM and not asks_for_number(answer.question):
-            yield replace(_quoted(answer), notice=f"{llm.name} found no answer; these quotes come closest.")
+            yield replace(_quoted(answer, in_order), notice=f"{llm.name} found no answer; these quotes come closest.")
         else:
             yield replace(_refused(answer), missing=str(declined), answered_by=llm.name)
     except LLMError as error:
-        yield replace(_quoted(answer), notice=f"Quotes instead of a written answer: {error}.")
+        yield replace(_quoted(answer, in_order), notice=f"Quotes instead of a written answer: {error}.")
 
 
-def _quoted(answer: Answer) -> Answer:
+def _quoted(answer: Answer, in_order: bool) -> Answer:
     """The answer as quotes, or the refusal when the talks are unlikely to answer."""
     if answer.confidence < REFUSE_BELOW:
         return _refused(answer)
-    found = quotes(answer.question, answer.hits)
+    found = walk(answer.hits) if in_order else quotes(answer.question, answer.hits)
     if not gives_what_was_asked(answer.question, (claim.text for claim in found)):
         return _refused(answer)
     numbering = Numbering(hit.talk for hit in answer.hits)

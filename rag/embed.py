@@ -132,15 +132,15 @@ class SentenceTransformerEmbedder:
         """Vectors of passages, shape (len(texts), dim)."""
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        return _unit(self._model.encode_document(list(texts), batch_size=_BATCH, show_progress_bar=False))
+        return unit(self._model.encode_document(list(texts), batch_size=_BATCH, show_progress_bar=False))
 
     def encode_query(self, text: str) -> Vectors:
         """Vector of a question, shape (dim,)."""
-        vector: Vectors = _unit(self._model.encode_query([text], show_progress_bar=False))[0]
+        vector: Vectors = unit(self._model.encode_query([text], show_progress_bar=False))[0]
         return vector
 
 
-def _unit(vectors: Any) -> Vectors:
+def unit(vectors: Any) -> Vectors:
     """Scale rows to length 1; a row of zeros stays zero."""
     rows = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import Thread
+from typing import TypeVar
 
 from rag.answer import ask
+from rag.broad import Mentions, broad
 from rag.embed import Embedder, canonical_name, load_embedder
 from rag.errors import StoreError, TalkciteError, UsageError, unknown_talk
 from rag.files import check_home
+from rag.glossary import load_glossary
 from rag.library import Library
 from rag.llm import LLM, load_llm
 from rag.manifest import TalkInfo
+from rag.overview import overview
+from rag.query import Wording, seek, worded
 from rag.reader import Generation, IndexReader, published_talks
+from rag.rerank import RERANKED, Reranker, load_reranker, rerank
 from rag.retrieve import apart, arms, retrieve, select
 from rag.server import server_of
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
 
+_Found = TypeVar("_Found")
+
 
 class Engine:
     """One library, opened for asking. Safe to use from many threads; `close` it when done.
 
-    `embedder` and `llm` replace those that the settings name. Raises `StoreError` when the home can't be a folder.
+    `embedder` and `llm` replace those that the settings name. Raises `StoreError` when the home can't be a folder,
+    `StartError` when the glossary can't be read.
     """
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None, llm: LLM | None = None) -> None:
         check_home(settings.home)
         self.settings = settings
+        self._glossary = load_glossary(settings.glossary)
         self._reader = IndexReader(settings.home, server_of(settings))
         self._library = Library(settings.home)
         self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
-        # Loading the model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
+        # Loading a model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
         self._embedder: Future[Embedder] = Future()
+        self._reranker: Future[Reranker | None] = Future()
         Thread(target=self._load, args=(embedder,), name="load-model", daemon=True).start()
 
     def __enter__(self) -> Engine:
@@ -75,7 +87,8 @@ class Engine:
     def arms(self, query: str, k: int, filters: Filters = Filters()) -> dict[str, list[Hit]]:  # noqa: B008
         """What each search arm finds alone, before fusion and narrowing: for measuring. Raises like `search`."""
         with self._searching(filters) as generation:
-            found = arms(generation, query, self.embedder.encode_query(query), filters)
+            asked = seek(self._worded(query), generation.words, select(generation.manifest, filters))
+            found = arms(generation, asked, filters)
             return {name: apart(generation, passages, k) for name, passages in found.items()}
 
     def ask(
@@ -92,7 +105,7 @@ class Engine:
             chosen = select(generation.manifest, filters)
             yield from ask(
                 question,
-                retrieve=partial(self._evidence, generation, filters),
+                retrieve=partial(self._answering, generation, filters),
                 llm=self._llm,
                 embedder=self.embedder,
                 history=history,
@@ -117,10 +130,15 @@ class Engine:
             self._llm.close()
 
     def _load(self, embedder: Embedder | None) -> None:
-        try:
-            self._embedder.set_result(embedder or load_embedder(self._model()))
-        except Exception as error:  # whoever asks for the model gets it, whatever it is
-            self._embedder.set_exception(error)
+        def load_into(future: Future[_Found], load: Callable[[], _Found]) -> None:
+            try:
+                future.set_result(load())
+            except Exception as error:  # whoever asks for the model gets it, whatever it is
+                future.set_exception(error)
+
+        # The reranker first: loading the bundled embedder shuts the hub for this process.
+        load_into(self._reranker, lambda: load_reranker(self.settings.rerank_model))
+        load_into(self._embedder, lambda: embedder or load_embedder(self._model()))
 
     def _model(self) -> str:
         """The model to ask with: the one that made the index, until the library is embedded again with another."""
@@ -128,15 +146,33 @@ class Engine:
             return generation.manifest.model if generation else canonical_name(self.settings.embed_model)
 
     def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
-        vector = self.embedder.encode_query(query)
+        wording = self._worded(query)
         k = k or self.settings.top_k
+        reranker = self._reranker.result()
+        depth = max(k, RERANKED) if reranker else k
+        evidence = self._current(generation, filters, lambda held: retrieve(held, wording, depth, filters))
+        return replace(evidence, hits=rerank(reranker, query, evidence.hits)[:k]) if reranker else evidence
+
+    def _answering(self, generation: Generation, filters: Filters, query: str) -> Evidence:
+        """What answers a question: moments of whole talks for a broad one, else those nearest to it."""
+        if asked := broad(query):
+            found = self._current(generation, filters, lambda held: overview(held, asked, self._worded, filters))
+            if found:
+                return found
+            query = asked.topic if isinstance(asked, Mentions) else query
+        return self._evidence(generation, filters, query)
+
+    def _worded(self, text: str) -> Wording:
+        return worded(text, self.embedder, self._glossary)
+
+    def _current(self, generation: Generation, filters: Filters, find: Callable[[Generation], _Found]) -> _Found:
         try:
-            return retrieve(generation, query, vector, k, filters)
+            return find(generation)
         except StoreError:  # a process that slept for long may hold a generation whose talks are gone
             with self._reader.successor(generation) as newer:
                 if newer is None or (filters and not select(newer.manifest, filters)):
                     raise
-                return retrieve(newer, query, vector, k, filters)
+                return find(newer)
 
     @contextmanager
     def _searching(self, filters: Filters) -> Iterator[Generation]:

@@ -1,7 +1,8 @@
 """The answer without a language model: the quotes that answer best. Pure.
 
 A moment starts at the sentence that answers, so the quotes are the first sentences of the best moments, word for word,
-one to five of them. The best one leads; the others follow talk by talk in time order.
+one to five of them. The best one leads; the others follow talk by talk in time order. A broad question is answered by
+the moments in the order in which they were found, up to eight.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rag.orders import is_answerable_speech
 from rag.types import Claim, Cue, CueRef, Hit, Span
 
 MAX_QUOTES = 5
+MAX_WALK = 8
 _MAX_CHARS = 320
 _MAX_CUES = 4
 # A moment is quoted when it scores at least this share of the best one; docs/experiments.md has the measurements.
@@ -41,6 +43,17 @@ def quotes(question: str, hits: Sequence[Hit]) -> list[Claim]:
     talks = list(dict.fromkeys(claim.cues[0].talk_id for claim in kept))
     rest = sorted(kept[1:], key=lambda claim: (talks.index(claim.cues[0].talk_id), claim.cues[0].position))
     return [*kept[:1], *rest]
+
+
+def walk(hits: Sequence[Hit]) -> list[Claim]:
+    """Quotes of up to eight moments, evenly spread over all of them, in their order; empty without hits."""
+    kept: list[Claim] = []
+    count = min(len(hits), MAX_WALK)
+    for part in range(count):
+        claim = _claim(hits[len(hits) * part // count])
+        if claim.cues and not any(_repeats(claim, other) for other in kept):
+            kept.append(claim)
+    return kept
 
 
 def _claim(hit: Hit) -> Claim:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from rag.embed import Vectors
 from rag.errors import StoreError
-from rag.lexical import LexicalStore
+from rag.lexical import LexicalStore, Phrase
 from rag.library import Library
 from rag.manifest import Manifest
 from rag.resilient import Resilient
@@ -100,15 +101,31 @@ class WordArm:
         self._store = Resilient(open_and_count)
 
     def best(
-        self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
+        self,
+        query: str,
+        count: int,
+        *,
+        talk_ids: Collection[str] | None = None,
+        speaker: str = "",
+        every_word: bool = False,
+        alike: Mapping[str, Collection[Phrase]] = MappingProxyType({}),
     ) -> list[Found]:
         """See `LexicalStore.best`."""
-        return self._store.ask(lambda store: store.best(query, count, talk_ids=talk_ids, speaker=speaker)) or []
+
+        def best(store: LexicalStore) -> list[Found]:
+            return store.best(query, count, talk_ids=talk_ids, speaker=speaker, every_word=every_word, alike=alike)
+
+        return self._store.ask(best) or []
 
     def rarity(self, terms: Collection[str], talk_ids: Collection[str] | None = None) -> dict[str, float]:
         """See `LexicalStore.rarity`."""
         known = self._store.ask(lambda store: store.rarity(terms, talk_ids))
         return dict.fromkeys(terms, 1.0) if known is None else known
+
+    def occurring(self, phrases: Sequence[Phrase]) -> list[Phrase]:
+        """See `LexicalStore.occurring`; all of them while the index can't be read, so that nothing is replaced."""
+        known = self._store.ask(lambda store: store.occurring(phrases))
+        return list(phrases) if known is None else known
 
     @property
     def notice(self) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 import tantivy
 
@@ -14,8 +17,12 @@ from rag.library import StoredTalk
 from rag.vectors import Found
 from rag.windows import passages
 
+Phrase = tuple[str, ...]  # words that follow each other
+
 _WORD = re.compile(r"\w+")
 _HEAP_BYTES = 64_000_000
+_FIELDS = ["text", "head"]
+ALIKE_WEIGHT = 0.5  # of what stands in for a word, against the word itself
 
 # Words that nearly every sentence and question holds: as search terms they only add noise.
 _STOP_WORDS = frozenset(
@@ -91,9 +98,19 @@ class LexicalStore:
             raise StoreError(f"{self._folder}: the word index can't be written ({error}); free space") from error
 
     def best(
-        self, query: str, count: int, *, talk_ids: Collection[str] | None = None, speaker: str = ""
+        self,
+        query: str,
+        count: int,
+        *,
+        talk_ids: Collection[str] | None = None,
+        speaker: str = "",
+        every_word: bool = False,
+        alike: Mapping[str, Collection[Phrase]] = MappingProxyType({}),
     ) -> list[Found]:
         """The passages that match the words of `query` best, best first; score = BM25.
+
+        With `every_word` only those that hold all of them, the title and the speakers' names counting too. `alike`
+        holds phrases that stand in for a word of the query, at half its weight.
 
         `talk_ids` and `speaker` restrict the search before ranking; None and "" restrict nothing. Any text is a valid
         query: it is read as words, never as query syntax.
@@ -101,12 +118,12 @@ class LexicalStore:
         words = content_words(query)
         if not words or (talk_ids is not None and not talk_ids):
             return []
-        terms = self._index.parse_query(" ".join(words), ["text", "head"], field_boosts={"head": 0.3})
-        must = [(tantivy.Occur.Must, terms)]
         schema = self._index.schema
+        occur = tantivy.Occur.Must if every_word else tantivy.Occur.Should
+        terms = tantivy.Query.boolean_query([(occur, self._word(word, alike.get(word, ()))) for word in words])
+        must = [(tantivy.Occur.Must, terms)]
         if talk_ids is not None:
-            chosen = tantivy.Query.term_set_query(schema, "talk_id", sorted(talk_ids))
-            must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(chosen, 0.0)))
+            must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(self._in(talk_ids), 0.0)))
         if speaker:
             said = tantivy.Query.term_query(schema, "speaker", speaker.casefold())
             must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(said, 0.0)))
@@ -127,20 +144,35 @@ class LexicalStore:
         None stands for all talks. Within a talk about caches "cache" tells little, however rare it is elsewhere.
         """
         searcher = self._index.searcher()
-        schema = self._index.schema
-
-        def passages_with(*queries: tantivy.Query) -> int:
-            both = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
-            return int(searcher.search(both, limit=1, count=True).count)  # type: ignore[attr-defined]
-
         if talk_ids is None:
             count = int(searcher.num_docs)
             frequency = {term: searcher.doc_freq("text", term) for term in terms}
         else:
-            chosen = tantivy.Query.term_set_query(schema, "talk_id", sorted(talk_ids))
-            count = passages_with(chosen)
-            frequency = {term: passages_with(chosen, tantivy.Query.term_query(schema, "text", term)) for term in terms}
+            count = self._passages_with(self._in(talk_ids))
+            frequency = {term: self._passages_with(self._phrase([term]), self._in(talk_ids)) for term in terms}
         return {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in frequency.items()}
+
+    def occurring(self, phrases: Sequence[Phrase]) -> list[Phrase]:
+        """Those of the phrases that any talk holds, in their order; the first of those that share their stems.
+
+        A single word may also be a title's or a speaker's.
+        """
+        searcher = self._index.searcher()
+
+        @cache
+        def stem(word: str) -> str:
+            """The stem of a word that occurs, else ""."""
+            term = "".join(_ANALYZER.analyze(word))
+            return term if term and any(searcher.doc_freq(field, term) for field in _FIELDS) else ""
+
+        found: dict[Phrase, Phrase] = {}
+        for phrase in phrases:
+            terms = tuple(takewhile(bool, map(stem, phrase)))
+            if len(terms) < len(phrase) or terms in found:
+                continue
+            if len(terms) == 1 or self._passages_with(self._phrase(terms)):
+                found[terms] = phrase
+        return list(found.values())
 
     def size(self) -> int:
         """Number of passages stored."""
@@ -149,6 +181,26 @@ class LexicalStore:
     def close(self) -> None:
         """Give up the writer and what it has not committed; the files go with the last reference."""
         self._writer = None
+
+    def _word(self, word: str, alike: Collection[Phrase]) -> tantivy.Query:
+        """What finds a word of a query, or what stands in for it."""
+        exact = self._index.parse_query(word, _FIELDS, field_boosts={"head": 0.3})
+        others = [_ANALYZER.analyze(" ".join(phrase)) for phrase in alike]
+        weighted = [tantivy.Query.boost_query(self._phrase(terms), ALIKE_WEIGHT) for terms in others if terms]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in (exact, *weighted)])
+
+    def _phrase(self, terms: Sequence[str]) -> tantivy.Query:
+        if len(terms) == 1:
+            return tantivy.Query.term_query(self._index.schema, "text", terms[0])
+        return tantivy.Query.phrase_query(self._index.schema, "text", list(terms))
+
+    def _in(self, talk_ids: Collection[str]) -> tantivy.Query:
+        return tantivy.Query.term_set_query(self._index.schema, "talk_id", sorted(talk_ids))
+
+    def _passages_with(self, *queries: tantivy.Query) -> int:
+        """Number of passages that meet all of the queries."""
+        both = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
+        return int(self._index.searcher().search(both, limit=1, count=True).count)  # type: ignore[attr-defined]
 
     def _writing(self) -> tantivy.IndexWriter:
         if self._writer is None:
@@ -159,9 +211,10 @@ class LexicalStore:
         return self._writer
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text in lower case, without those that nearly every sentence holds."""
-    return [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+def content_words(text: str, *, lower: bool = True) -> list[str]:
+    """The words of a text without those that nearly every sentence holds; in lower case unless it is to be kept."""
+    words = [word for word in _WORD.findall(text) if word.lower() not in _STOP_WORDS]
+    return [word.lower() for word in words] if lower else words
 
 
 def stems(text: str) -> set[str]:

@@ -19,6 +19,9 @@ _CUES_BEFORE, _CUES_AFTER = 3, 3  # of the sentence that a moment starts with: a
 _MAX_CUE_CHARS = 600
 _MAX_TITLE_CHARS = 120
 _MAX_CLAIMS = 6
+_MAX_CLAIMS_IN_ORDER = 8  # a walk through a talk takes a few more
+# Cues before and after the sentence of each moment that a broad question shows, in turns, as long as they fit.
+_TURNS = ((0, 0), (0, 1), (1, 2), (_CUES_BEFORE, _CUES_AFTER))
 _HISTORY_TURNS = 4
 _MAX_TURN_CHARS = 300
 _MAX_QUESTION_CHARS = 1_000
@@ -55,10 +58,15 @@ def build_prompt(
     history: Sequence[Turn] = (),
     as_json: bool = True,
     budget: int = DEFAULT_BUDGET,
+    in_order: bool = False,
 ) -> Prompt:
-    """The prompt for a question with as many passages as fit into `budget` tokens, the best ones first."""
-    lines, shown = _transcript(select_cues(hits, budget))
-    rules = _RULES.replace("{max_claims}", str(_MAX_CLAIMS))
+    """The prompt for a question with as many passages as fit into `budget` tokens, the best ones first.
+
+    With `in_order` all passages share the budget.
+    """
+    lines, shown = _transcript((share_cues if in_order else select_cues)(hits, budget))
+    max_claims = _MAX_CLAIMS_IN_ORDER if in_order else _MAX_CLAIMS
+    rules = _RULES.replace("{max_claims}", str(max_claims))
     asked = _one_line(question, _MAX_QUESTION_CHARS)
     user = f"{lines}\n\n{_earlier(history)}Question: {asked}"
     return Prompt(
@@ -66,12 +74,12 @@ def build_prompt(
             {"role": "system", "content": f"{rules}\n\n{_JSON_FORM if as_json else _MARKS_FORM}"},
             {"role": "user", "content": user},
         ),
-        schema=answer_schema(shown) if as_json else None,
+        schema=answer_schema(shown, max_claims) if as_json else None,
         shown=shown,
     )
 
 
-def answer_schema(ids: Iterable[str]) -> dict[str, Any]:
+def answer_schema(ids: Iterable[str], max_claims: int = _MAX_CLAIMS) -> dict[str, Any]:
     """The JSON schema of an answer in which no other ids than these can be written."""
     claim = {
         "type": "object",
@@ -86,7 +94,7 @@ def answer_schema(ids: Iterable[str]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "covered": {"type": "boolean"},
-            "claims": {"type": "array", "items": claim, "maxItems": _MAX_CLAIMS},
+            "claims": {"type": "array", "items": claim, "maxItems": max_claims},
             "missing": {"type": "string"},
         },
         "required": ["covered", "claims", "missing"],
@@ -100,32 +108,51 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
     What does not fit as a whole is tried without what comes before it; the first moment is always shown, cut to the
     budget.
     """
-    chosen: dict[str, tuple[Talk, set[int]]] = {}
-    left = budget
-
-    def take(talk: Talk, positions: Iterable[int]) -> bool:
-        nonlocal left
-        taken = chosen.get(talk.id, (talk, set()))[1]
-        new = [at for at in positions if at not in taken and is_answerable_speech(talk.cues[at])]
-        cost = sum(_tokens(talk.cues[at].text) for at in new)
-        if cost > left:
-            return False
-        left -= cost
-        chosen.setdefault(talk.id, (talk, set()))[1].update(new)
-        return True
-
+    chosen = _Chosen(budget)
     for rank, hit in enumerate(hits):
         end = min(hit.last, hit.first + _CUES_AFTER) + 1
         if (
-            take(hit.talk, range(max(0, hit.first - _CUES_BEFORE), end))
-            or take(hit.talk, range(hit.first, end))
+            chosen.take(hit.talk, range(max(0, hit.first - _CUES_BEFORE), end))
+            or chosen.take(hit.talk, range(hit.first, end))
             or rank
         ):
             continue
         for position in range(hit.first, end):
-            if not take(hit.talk, [position]):
+            if not chosen.take(hit.talk, [position]):
                 break
-    return [(talk, sorted(positions)) for talk, positions in chosen.values() if positions]
+    return chosen.positions()
+
+
+def share_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]]:
+    """Positions to show per talk: the sentence of every moment that fits, then more and more of their neighbours."""
+    chosen = _Chosen(budget)
+    for before, after in _TURNS:
+        for hit in hits:
+            chosen.take(hit.talk, range(max(0, hit.first - before), min(hit.last, hit.first + after) + 1))
+    return chosen.positions()
+
+
+class _Chosen:
+    """The cues to show, while they fit into `budget` tokens."""
+
+    def __init__(self, budget: int) -> None:
+        self._left = budget
+        self._talks: dict[str, tuple[Talk, set[int]]] = {}
+
+    def take(self, talk: Talk, positions: Iterable[int]) -> bool:
+        """Show these cues too, all or none of them; False when they don't fit."""
+        taken = self._talks.get(talk.id, (talk, set()))[1]
+        new = [at for at in positions if at not in taken and is_answerable_speech(talk.cues[at])]
+        cost = sum(_tokens(talk.cues[at].text) for at in new)
+        if cost > self._left:
+            return False
+        self._left -= cost
+        self._talks.setdefault(talk.id, (talk, set()))[1].update(new)
+        return True
+
+    def positions(self) -> list[tuple[Talk, list[int]]]:
+        """What was chosen, per talk, in the order in which the talks came up."""
+        return [(talk, sorted(positions)) for talk, positions in self._talks.values() if positions]
 
 
 def _transcript(selected: Sequence[tuple[Talk, list[int]]]) -> tuple[str, dict[str, CueRef]]:

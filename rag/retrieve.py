@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rag.embed import Vectors
-from rag.lexical import stems
 from rag.manifest import Manifest
+from rag.query import Query, Wording, seek
 from rag.reader import Generation
 from rag.types import Evidence, Filters, Hit, Span, Talk
 from rag.vectors import Found
@@ -27,42 +27,56 @@ _MARGIN = 1  # cues before and after a passage that narrowing may reach for
 _WORD_WEIGHT = 0.5  # of the share of query words in a cue, against the cosine of the cue
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """A query as both arms see it; `rarity` weighs its stemmed words."""
+def retrieve(generation: Generation, wording: Wording, k: int, filters: Filters) -> Evidence:
+    """The `k` moments that answer a question best, and how likely they answer it.
 
-    vector: Vectors
-    rarity: dict[str, float]
-
-
-def retrieve(generation: Generation, query: str, vector: Vectors, k: int, filters: Filters) -> Evidence:
-    """The `k` moments that answer `query` best, and how likely they answer it.
-
-    `vector` is the query's embedding, shape (dim,). Filters go into both arms, before ranking.
+    Filters go into both arms, before ranking.
     """
-    found_by = arms(generation, query, vector, filters)
-    chosen = select(generation.manifest, filters)
-    seen = _Query(vector, generation.words.rarity(stems(query), chosen))
+    query = seek(wording, generation.words, select(generation.manifest, filters))
+    found_by = arms(generation, query, filters)
     hits: list[Hit] = []
-    for found in rank(generation, seen, found_by["dense"], found_by["words"]):
-        if free := _free_part(_moment(generation, found, seen, filters.speaker), hits):
+    for found in rank(generation, query, found_by["dense"], found_by["words"]):
+        if free := _free_part(moment(generation, found, query, filters.speaker), hits):
             hits.append(free)
         if len(hits) == k:
             break
+    return Evidence(tuple(hits), _confidence(generation, hits, query), notice(generation, query, filters))
+
+
+def notice(generation: Generation, query: Query, filters: Filters) -> str:
+    """Which part of the index could not be used, and what was searched besides the query; "" when there is nothing."""
     # Chosen talks are always compared one by one, so that Chroma is not missed.
-    notices = (generation.vectors.notice if not filters else "", generation.words.notice)
-    return Evidence(tuple(hits), _confidence(generation, hits, seen), " ".join(filter(None, notices)))
+    notices = (generation.vectors.notice if not filters else "", generation.words.notice, query.notice)
+    return " ".join(filter(None, notices))
 
 
-def arms(generation: Generation, query: str, vector: Vectors, filters: Filters) -> dict[str, list[Found]]:
+def arms(generation: Generation, query: Query, filters: Filters) -> dict[str, list[Found]]:
     """The passages that each arm finds by itself, best first: "dense" by meaning, "words" by BM25."""
     chosen = select(generation.manifest, filters)
     dense = (
-        generation.vectors.nearest(vector, DEPTH)
+        generation.vectors.nearest(query.vector, DEPTH)
         if chosen is None
-        else exact(generation, vector, sorted(chosen), filters.speaker, DEPTH)
+        else exact(generation, query.vector, sorted(chosen), filters.speaker, DEPTH)
     )
-    return {"dense": dense, "words": generation.words.best(query, DEPTH, talk_ids=chosen, speaker=filters.speaker)}
+    return {"dense": dense, "words": by_words(generation, query, DEPTH, filters)}
+
+
+def by_words(
+    generation: Generation, query: Query, count: int, filters: Filters, *, every_word: bool = False
+) -> list[Found]:
+    """The passages that hold the words of the query, in any of its spellings, best first; score = BM25.
+
+    With `every_word` only those that hold all of them.
+    """
+    chosen = select(generation.manifest, filters)
+    best: dict[tuple[str, int], Found] = {}
+    for text in query.texts:
+        for found in generation.words.best(
+            text, count, talk_ids=chosen, speaker=filters.speaker, every_word=every_word, alike=query.alike
+        ):
+            place = (found.talk_id, found.first)
+            best[place] = max(best.get(place, found), found, key=lambda item: item.score)
+    return sorted(best.values(), key=lambda found: -found.score)[:count]
 
 
 def apart(generation: Generation, found: Iterable[Found], k: int) -> list[Hit]:
@@ -114,7 +128,7 @@ def exact(generation: Generation, vector: Vectors, talk_ids: list[str], speaker:
     return sorted(found, key=lambda item: -item.score)[:count]
 
 
-def rank(generation: Generation, query: _Query, dense: list[Found], words: list[Found]) -> list[Found]:
+def rank(generation: Generation, query: Query, dense: list[Found], words: list[Found]) -> list[Found]:
     """The passages of both arms by the weighted sum of their evidence, best first; that sum becomes the score.
 
     Scores are summed, not ranks: how much better one passage is than the next is evidence too.
@@ -128,13 +142,13 @@ def rank(generation: Generation, query: _Query, dense: list[Found], words: list[
             _PASSAGE_WEIGHT * float(vectors.passages[generation.row(talk_id, first)] @ query.vector)
             + _SENTENCE_WEIGHT * float((vectors.sentences[first : last + 1] @ query.vector).max())
             + _BM25_WEIGHT * bm25.get((talk_id, first), 0.0)
-            + _COVERAGE_WEIGHT * _coverage(_text(talk, first, last), query)
+            + _COVERAGE_WEIGHT * query.coverage(_text(talk, first, last))
         )
         ranked.append(Found(talk_id, first, last, score))
     return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
 
 
-def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -> Hit:
+def moment(generation: Generation, found: Found, query: Query, speaker: str) -> Hit:
     """The sentence of a found passage that answers best, where the link must land, and what is said from there on."""
     stored, vectors = generation.talk(found.talk_id)
     talk = stored.talk
@@ -145,7 +159,7 @@ def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -
 
     near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
     cosines = vectors.sentences[near.start : near.stop] @ query.vector
-    words = (_coverage(talk.cues[position].text, query) for position in near)
+    words = (query.coverage(talk.cues[position].text) for position in near)
     scores = [
         float(cosine) + _WORD_WEIGHT * share if may_be_shown(position) else -1.0
         for position, cosine, share in zip(near, cosines, words, strict=True)
@@ -154,12 +168,6 @@ def _moment(generation: Generation, found: Found, query: _Query, speaker: str) -
     while last - first + 1 < MAX_HIT_CUES and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
         last += 1
     return Hit(talk, first, last, found.score, Span(found.first, found.last))
-
-
-def _coverage(text: str, query: _Query) -> float:
-    """Share of the query's words that a text holds, the rare ones counting more: 0..1."""
-    total = sum(query.rarity.values())
-    return sum(query.rarity[term] for term in stems(text) & query.rarity.keys()) / total if total else 0.0
 
 
 def _speaks(talk: Talk, first: int, last: int, speaker: str) -> bool:
@@ -185,7 +193,7 @@ def _overlaps(hit: Hit, other: Hit) -> bool:
     return hit.talk.id == other.talk.id and hit.first <= other.last and other.first <= hit.last
 
 
-def _confidence(generation: Generation, hits: list[Hit], query: _Query) -> float:
+def _confidence(generation: Generation, hits: list[Hit], query: Query) -> float:
     """How likely the talks answer the query, 0..1, from the evidence for the best three moments."""
     if not hits:
         return 0.0
@@ -193,13 +201,13 @@ def _confidence(generation: Generation, hits: list[Hit], query: _Query) -> float
     for weight, values in (
         (_CONFIDENCE_PASSAGE, [_best(generation, hit, query)[0] for hit in hits[:3]]),
         (_CONFIDENCE_SENTENCE, [_best(generation, hit, query)[1] for hit in hits[:3]]),
-        (_CONFIDENCE_COVERAGE, [_coverage(_text(hit.talk, *hit.window), query) for hit in hits[:3]]),
+        (_CONFIDENCE_COVERAGE, [query.coverage(_text(hit.talk, *hit.window)) for hit in hits[:3]]),
     ):
         evidence += weight * max(values)
     return 1 / (1 + math.exp(-evidence))
 
 
-def _best(generation: Generation, hit: Hit, query: _Query) -> tuple[float, float]:
+def _best(generation: Generation, hit: Hit, query: Query) -> tuple[float, float]:
     """Cosine of the passage that a moment was found in, and of its best sentence."""
     vectors = generation.talk(hit.talk.id)[1]
     passage = vectors.passages[generation.row(hit.talk.id, hit.window.first)] @ query.vector

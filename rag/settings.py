@@ -39,6 +39,12 @@ class Settings(BaseSettings):
     embed_model: str = Field(
         default="", description="a sentence-transformers model name or folder; empty: the bundled MiniLM"
     )
+    rerank_model: str = Field(
+        default="", description="a CrossEncoder's name or folder that sorts the best moments again; empty: none"
+    )
+    glossary: Path | None = Field(
+        default=None, description="text file with other spellings of terms, 'KV cache: KB cache, K-V cash'"
+    )
     chroma_url: HttpAddress = Field(
         default="", description="a Chroma server that keeps the vectors; empty: each index keeps its own"
     )

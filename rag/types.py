@@ -133,12 +133,14 @@ class Hit:
 class Evidence:
     """What was found for a query: the moments, best first, and how likely they answer it (0..1).
 
-    `notice` says in one line which part of the index could not be used, "" when all of it was.
+    With `in_order` the moments answer a broad question together: one of each chapter or talk, in the order in which
+    they are told. `notice` says in one line what the reader should know of the search, "" when there is nothing.
     """
 
     hits: tuple[Hit, ...]
     confidence: float
     notice: str = ""
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)

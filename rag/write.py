@@ -22,10 +22,17 @@ class Declined(LLMError):
 
 
 def written(
-    answer: Answer, llm: LLM, embedder: Embedder, history: Sequence[Turn], budget: int = DEFAULT_BUDGET
+    answer: Answer,
+    llm: LLM,
+    embedder: Embedder,
+    history: Sequence[Turn],
+    budget: int = DEFAULT_BUDGET,
+    *,
+    in_order: bool = False,
 ) -> Iterator[Answer]:
     """Growing snapshots of the answer to `answer.question`; the model reads up to `budget` tokens of `answer.hits`.
 
+    With `in_order` it reads a bit of each of them, as a broad question needs.
     Raises `Declined` when the model finds no answer, another `LLMError` when it gives none that the talks support.
     """
     page = _Page(replace(answer, answered_by=llm.name), embedder)
@@ -33,7 +40,7 @@ def written(
     cut = False
     failure: LLMError | None = None
     try:
-        for prompt, delta in _reply(answer, llm, history, budget):
+        for prompt, delta in _reply(answer, llm, history, budget, in_order):
             if reader is None:
                 reader = ClaimReader(prompt.shown)
                 page.shown = prompt.shown
@@ -66,14 +73,18 @@ def written(
     yield replace(page.answer, missing=reader.missing or " ".join(page.denials), notice=notice)
 
 
-def _reply(answer: Answer, llm: LLM, history: Sequence[Turn], budget: int) -> Iterator[tuple[Prompt, Delta]]:
+def _reply(
+    answer: Answer, llm: LLM, history: Sequence[Turn], budget: int, in_order: bool
+) -> Iterator[tuple[Prompt, Delta]]:
     """The model's reply, each bit with the prompt that it answers.
 
     Asks once more with marks when the server takes no schema, and with half the passages when they are too long.
     """
     as_json, shrunk = llm.takes_schema, False
     while True:
-        prompt = build_prompt(answer.question, answer.hits, history=history, as_json=as_json, budget=budget)
+        prompt = build_prompt(
+            answer.question, answer.hits, history=history, as_json=as_json, budget=budget, in_order=in_order
+        )
         try:
             with closing(llm.stream(prompt.messages, prompt.schema)) as deltas:
                 for delta in deltas:

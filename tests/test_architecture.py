@@ -23,16 +23,16 @@ ALLOWED = {
     "talkcite": {"rag", "ingest", "eval", "app"},  # it hands on to each of them
 }
 
-# Outside library -> the one file that knows it.
+# Outside library -> the one file that knows it; sentence-transformers makes two kinds of models, each with a file.
 OWNERS = {
-    "sentence_transformers": "rag/embed.py",
-    "chromadb": "rag/vectors.py",
-    "tantivy": "rag/lexical.py",
-    "openai": "rag/llm.py",
-    "filelock": "rag/index.py",
-    "httpx": "rag/server.py",
-    "mcp": "rag/mcp_server.py",
-    "webvtt": "ingest/vtt.py",
+    "sentence_transformers": ("rag/embed.py", "rag/rerank.py"),
+    "chromadb": ("rag/vectors.py",),
+    "tantivy": ("rag/lexical.py",),
+    "openai": ("rag/llm.py",),
+    "filelock": ("rag/index.py",),
+    "httpx": ("rag/server.py",),
+    "mcp": ("rag/mcp_server.py",),
+    "webvtt": ("ingest/vtt.py",),
 }
 
 
@@ -57,7 +57,7 @@ def test_imports_go_one_way(path: Path) -> None:
 @pytest.mark.parametrize("library", OWNERS)
 def test_each_library_has_one_owner(library: str) -> None:
     users = {path.relative_to(ROOT).as_posix() for path in FILES if library in imported(path)}
-    assert users == {OWNERS[library]}
+    assert users == set(OWNERS[library])
 
 
 def reads_environment(path: Path) -> bool:

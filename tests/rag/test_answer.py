@@ -201,3 +201,16 @@ def test_a_follow_up_is_searched_with_the_words_of_the_question_before() -> None
     answers = list(ask("And the other guest?", retrieve=retrieve, embedder=WordEmbedder(), history=history))
     assert searched == ["Olive's role: And the other guest?"]
     assert (answers[-1].searched, answers[-1].question) == (searched[0], "And the other guest?")
+
+
+def test_moments_in_order_are_all_quoted_and_all_read() -> None:
+    found = Evidence((hit(T1, 4, 5), hit(T2, 0, 1)), 1.0, in_order=True)
+    assert [claim.text for claim in last(None, found).claims] == [
+        "It holds 40 gigabytes per server.",
+        "Our cache is a big database.",
+    ]
+    llm = ScriptedLLM([[reply((["s6"], "Our cache is a big database."))]])
+    assert [claim.support for claim in last(llm, found, question="Summarise the talks").claims] == ["supported"]
+    schema = llm.asked[0][1]
+    assert schema is not None
+    assert schema["properties"]["claims"]["maxItems"] == 8

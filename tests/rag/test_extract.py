@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from rag.extract import quotes
+from rag.extract import quotes, walk
 from rag.types import Claim, CueRef
 from tests.rag.scripted import hit, talk
 
@@ -67,3 +67,16 @@ def test_other_talks_are_quoted_on_stronger_evidence_only() -> None:
     best = replace(hit(T1, 4, 4), score=2.0)
     assert len(quotes("?", [best, replace(hit(other, 0, 0), score=1.5)])) == 1
     assert len(quotes("?", [best, replace(hit(other, 0, 0), score=1.7)])) == 2
+
+
+def test_a_walk_keeps_the_order_of_the_moments_and_spreads_over_all_of_them() -> None:
+    words = "one two three four five six seven eight nine ten".split()
+    long = talk("t1", [f"Only {word} is said here." for word in words])
+    hits = [hit(long, at, at) for at in range(10)]
+    assert [claim.cues[0].position for claim in walk(hits)] == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert [claim.cues[0].position for claim in walk(hits[3:5])] == [3, 4]
+    assert walk([]) == []
+
+
+def test_a_walk_says_nothing_twice() -> None:
+    assert len(walk([hit(T1, 4, 4), hit(T1, 4, 4)])) == 1
