@@ -21,7 +21,7 @@ MAX_WALK = 8
 _MAX_CHARS = 320
 _MAX_CUES = 4
 # A moment is quoted when it scores at least this share of the best one; docs/experiments.md has the measurements.
-_KEEP, _KEEP_OF_OTHER_TALKS = 0.7, 0.8
+_KEEP = 0.8
 _ANSWER_CUES = 2
 _NUMBER_CUES = 3
 # Two quotes that share more of their words than this say the same.
@@ -37,8 +37,7 @@ def quotes(question: str, hits: Sequence[Hit]) -> list[Claim]:
     kept: list[Claim] = []
     for hit in hits[:MAX_QUOTES]:
         claim = _claim(_from_number(hit) if asks_for_number(question) else hit)
-        share = _KEEP if hit.talk.id == hits[0].talk.id else _KEEP_OF_OTHER_TALKS
-        if claim.cues and hit.score >= share * hits[0].score and not any(_repeats(claim, other) for other in kept):
+        if claim.cues and hit.score >= _KEEP * hits[0].score and not any(_repeats(claim, other) for other in kept):
             kept.append(claim)
     talks = list(dict.fromkeys(claim.cues[0].talk_id for claim in kept))
     rest = sorted(kept[1:], key=lambda claim: (talks.index(claim.cues[0].talk_id), claim.cues[0].position))

@@ -32,7 +32,7 @@ def test_the_best_quote_leads_and_the_others_follow_talk_by_talk_in_time_order()
 
 
 def test_moments_far_weaker_than_the_best_are_not_quoted() -> None:
-    hits = [replace(hit(T1, 4, 4), score=2.0), replace(hit(T1, 3, 3), score=1.4), replace(hit(T1, 5, 5), score=1.3)]
+    hits = [replace(hit(T1, 4, 4), score=2.0), replace(hit(T1, 3, 3), score=1.6), replace(hit(T1, 5, 5), score=1.5)]
     assert [claim.cues[0].position for claim in quotes("?", hits)] == [4, 3]
 
 
@@ -60,13 +60,6 @@ def test_where_a_number_is_asked_for_the_sentence_with_a_number_is_quoted() -> N
     assert quote == Claim("It holds 40 gigabytes per server.", (CueRef("t1", 4),))
     (quote,) = quotes("How many rooms are there?", [hit(T1, 0, 2)])  # no number near by
     assert quote.cues == (CueRef("t1", 0),)
-
-
-def test_other_talks_are_quoted_on_stronger_evidence_only() -> None:
-    other = talk("t2", ("Something else entirely.",))
-    best = replace(hit(T1, 4, 4), score=2.0)
-    assert len(quotes("?", [best, replace(hit(other, 0, 0), score=1.5)])) == 1
-    assert len(quotes("?", [best, replace(hit(other, 0, 0), score=1.7)])) == 2
 
 
 def test_a_walk_keeps_the_order_of_the_moments_and_spreads_over_all_of_them() -> None:

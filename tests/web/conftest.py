@@ -38,7 +38,7 @@ def as_engine(fake: FakeEngine | Engine) -> Engine:
     return engine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium of the system; tests that need it are skipped where it or playwright is missing."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
