@@ -9,6 +9,7 @@ from collections.abc import Callable
 # Work on so little takes milliseconds, in which a pause of the machine looks like growth.
 _TOO_SHORT_S = 0.1
 _TRIES = 3
+_REFERENCE_S = 0.036
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
@@ -34,3 +35,19 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
         if ratios[-1] < 8:
             return
     raise AssertionError(f"{size}: {', '.join(f'{ratio:.1f}' for ratio in ratios)} times as long as a quarter of it")
+
+
+def slowness() -> float:
+    """How many times as long as on the machine of the documented figures this one takes at the moment, at least 1.
+
+    For limits in seconds where there is nothing to compare with: one that lends its processors to others takes several
+    times as long, in CPU time too.
+    """
+
+    def work() -> None:
+        texts: dict[int, str] = {}
+        for number in range(300_000):
+            texts[number % 1000] = f"{number}x"
+        sorted(texts.values())
+
+    return max(1.0, min(cpu_seconds(work) for _ in range(_TRIES)) / _REFERENCE_S)

@@ -1,7 +1,7 @@
 """100,000 passages of 1,540 talks: built, searched and added to within the limits that users are promised.
 
 Vectors are made up but clustered, as those of talks are: each talk has a few topics of 2,000. Limits are in CPU seconds
-where a busy machine would double the time on the clock.
+where a busy machine would double the time on the clock, times how slow it is at the moment.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from rag.embed import Vectors
 from rag.index import publish
 from rag.library import Library, StoredTalk, content_digest, text_digest
 from rag.manifest import current_manifest
+from rag.query import Wording
 from rag.reader import Generation, IndexReader
 from rag.retrieve import exact, retrieve
 from rag.types import Cue, Filters, Talk
 from rag.windows import passages
+from tests.timing import slowness
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -93,6 +95,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def test_a_large_library(corpus: Corpus) -> None:
+    pace = slowness()
     build_s = cpu_s(lambda: publish(corpus.library, MODEL, DIM))
     manifest = current_manifest(corpus.home)
     assert manifest is not None
@@ -106,11 +109,14 @@ def test_a_large_library(corpus: Corpus) -> None:
     corpus.put(TALKS)
     said: list[str] = []
     add_s = cpu_s(lambda: publish(corpus.library, MODEL, DIM, said.append))
-    print(f"build {build_s:.0f} s, add {add_s:.1f} s, search p95 {search_ms:.0f} ms, recall {recall}")
+    pace = max(pace, slowness())
+    print(
+        f"machine {pace:.1f} times as slow, build {build_s:.0f} s, add {add_s:.1f} s, search p95 {search_ms:.0f} ms, recall {recall}"
+    )
     assert said == []
-    assert build_s < 180
-    assert add_s < 10
-    assert search_ms < 60
+    assert build_s < 180 * pace
+    assert add_s < 10 * pace
+    assert search_ms < 60 * pace
     assert min(recall.values()) >= 0.98
 
 
@@ -120,7 +126,7 @@ def search_times(corpus: Corpus, generation: Generation) -> float:
     for number, query in enumerate(corpus.queries(200)):
         text = f"word{number % 50} of topic{number % 97}"
         started = time.process_time()
-        assert len(retrieve(generation, text, query, 10, Filters()).hits) == 10
+        assert len(retrieve(generation, Wording(text, query), 10, Filters()).hits) == 10
         taken.append(1000 * (time.process_time() - started))
     return float(np.percentile(taken, 95))
 
