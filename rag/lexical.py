@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, wraps
 from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
+from typing import ParamSpec, TypeVar
 
 import tantivy
 
@@ -16,6 +17,9 @@ from rag.errors import StoreError
 from rag.library import StoredTalk
 from rag.vectors import Found
 from rag.windows import passages
+
+_Args = ParamSpec("_Args")
+_Answer = TypeVar("_Answer")
 
 Phrase = tuple[str, ...]  # words that follow each other
 
@@ -39,6 +43,19 @@ _ANALYZER = (
     .filter(tantivy.Filter.stemmer("english"))
     .build()
 )
+
+
+def _reading(ask: Callable[_Args, _Answer]) -> Callable[_Args, _Answer]:
+    """Raise `StoreError` for whatever tantivy raises when a file of the index can't be read."""
+
+    @wraps(ask)
+    def asked(*args: _Args.args, **kwargs: _Args.kwargs) -> _Answer:
+        try:
+            return ask(*args, **kwargs)
+        except (ValueError, OSError) as error:
+            raise StoreError(f"the word index can't answer ({error}); 'python -m rag doctor --repair'") from error
+
+    return asked
 
 
 class LexicalStore:
@@ -97,6 +114,7 @@ class LexicalStore:
         except (ValueError, OSError) as error:
             raise StoreError(f"{self._folder}: the word index can't be written ({error}); free space") from error
 
+    @_reading
     def best(
         self,
         query: str,
@@ -129,15 +147,13 @@ class LexicalStore:
             must.append((tantivy.Occur.Must, tantivy.Query.const_score_query(said, 0.0)))
         searcher = self._index.searcher()
         found = []
-        try:
-            for score, address in searcher.search(tantivy.Query.boolean_query(must), limit=count).hits:
-                document = searcher.doc(address)
-                talk_id, first, last = (document[name][0] for name in ("talk_id", "first", "last"))
-                found.append(Found(talk_id, first, last, score))
-        except (ValueError, OSError) as error:
-            raise StoreError(f"the word index can't answer ({error}); 'python -m rag doctor --repair'") from error
+        for score, address in searcher.search(tantivy.Query.boolean_query(must), limit=count).hits:
+            document = searcher.doc(address)
+            talk_id, first, last = (document[name][0] for name in ("talk_id", "first", "last"))
+            found.append(Found(talk_id, first, last, score))
         return found
 
+    @_reading
     def rarity(self, terms: Collection[str], talk_ids: Collection[str] | None = None) -> dict[str, float]:
         """How telling each stemmed term is: BM25's inverse document frequency over the passages of the talks.
 
@@ -152,6 +168,7 @@ class LexicalStore:
             frequency = {term: self._passages_with(self._phrase([term]), self._in(talk_ids)) for term in terms}
         return {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in frequency.items()}
 
+    @_reading
     def occurring(self, phrases: Sequence[Phrase]) -> list[Phrase]:
         """Those of the phrases that any talk holds, in their order; the first of those that share their stems.
 
