@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from rag.embed import Vectors
 from rag.manifest import Manifest
 from rag.query import Query, Wording, seek
@@ -116,16 +118,29 @@ def select(manifest: Manifest, filters: Filters) -> set[str] | None:
 
 def exact(generation: Generation, vector: Vectors, talk_ids: list[str], speaker: str, count: int) -> list[Found]:
     """The passages of these talks nearest to `vector`, by scoring every one of them; score = cosine."""
-    found: list[Found] = []
-    for talk_id in talk_ids:
-        stored, vectors = generation.talk(talk_id)
-        scores = vectors.passages @ vector
-        found += [
-            Found(talk_id, window.first, window.last, float(score))
-            for window, score in zip(generation.passages(talk_id), scores, strict=True)
-            if not speaker or _speaks(stored.talk, window.first, window.last, speaker)
-        ]
-    return sorted(found, key=lambda item: -item.score)[:count]
+    if not talk_ids:
+        return []
+    scores = [_scores(generation, talk_id, vector, speaker) for talk_id in talk_ids]
+    ends = np.cumsum([len(some) for some in scores])
+    everything = np.concatenate(scores)
+    found = []
+    for place in np.argsort(-everything, kind="stable")[:count]:
+        if everything[place] == -np.inf:
+            break
+        talk = int(np.searchsorted(ends, place, side="right"))
+        window = generation.passages(talk_ids[talk])[int(place - ends[talk])]  # counted back from the talk's end
+        found.append(Found(talk_ids[talk], window.first, window.last, float(everything[place])))
+    return found
+
+
+def _scores(generation: Generation, talk_id: str, vector: Vectors, speaker: str) -> Vectors:
+    """Cosine of each passage of a talk, -inf for those in which `speaker`, if any, says nothing."""
+    stored, vectors = generation.talk(talk_id)
+    scores: Vectors = vectors.passages @ vector
+    if speaker:
+        speaks = [_speaks(stored.talk, window.first, window.last, speaker) for window in generation.passages(talk_id)]
+        scores = np.where(speaks, scores, np.float32(-np.inf)).astype(np.float32)
+    return scores
 
 
 def rank(generation: Generation, query: Query, dense: list[Found], words: list[Found]) -> list[Found]:
