@@ -8,6 +8,8 @@ INSTALL = $(BIN)/pip install --disable-pip-version-check $$(test -t 1 || echo -q
 
 .PHONY: run test check lint format install pins screenshot clean
 
+# A small language model writes the answers once it is fetched and loaded; RAG_LLM=off make run does without.
+run: export RAG_LLM ?= local
 run: .venv/installed
 	@ls "$(RAG_HOME)"/talks/*.json > /dev/null 2>&1 || $(BIN)/python -m ingest eval/data/talks
 	@$(BIN)/python app.py $(ARGS)
@@ -33,7 +35,7 @@ install: .venv/installed
 pins:
 	rm -rf .venv-pins
 	$(PYTHON) -m venv .venv-pins
-	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,youtube]' xllamacpp
+	.venv-pins/bin/pip install --quiet torch==2.13.0 '.[dev,youtube]'
 	{ sed '/^# ---/q' constraints.txt; .venv-pins/bin/pip freeze --all --exclude pip --exclude talkcite | sed 's/+cpu//'; } > constraints.new
 	mv constraints.new constraints.txt
 	rm -rf .venv-pins
@@ -47,7 +49,7 @@ clean:
 .venv/installed: pyproject.toml constraints.txt
 	@echo "installing into .venv (about 2.3 GB; several minutes the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(INSTALL) --editable .
+	@$(INSTALL) --editable '.[local]'
 	@touch $@
 
 .venv/installed-dev: .venv/installed

@@ -63,6 +63,7 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
 
     from ingest.upload import ingest_uploads
     from rag.engine import Engine
+    from rag.llms import load_llm
     from rag.schema import IngestReport
     from rag.web.jobs import Jobs, Progress
     from rag.web.page import create_app
@@ -70,7 +71,7 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     def ingest(files: Sequence[Path], progress: Progress) -> IngestReport:
         return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
 
-    with Engine(settings) as engine, Jobs(ingest) as jobs:
+    with Engine(settings, llm=load_llm(settings, in_background=True)) as engine, Jobs(ingest) as jobs:
         app = create_app(engine, settings, names=[host], jobs=None if settings.read_only else jobs)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S)
         shown = f"[{host}]" if ":" in host else host

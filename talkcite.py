@@ -25,6 +25,7 @@ ask:
   ask             answer a question with citations
   search          find the moments that match best
   mcp             answer an assistant over the Model Context Protocol
+  model           fetch the language model that runs without another program
 
 look at the library:
   talks           list the talks

@@ -27,7 +27,7 @@ from eval.types import Setting
 from rag.embed import load_embedder
 from rag.errors import UsageError
 from rag.library import Library
-from rag.llm import load_llm
+from rag.llms import load_llm
 from rag.settings import load_settings
 
 SAMPLE = Path(__file__).parent / "data"

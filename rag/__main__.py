@@ -15,7 +15,8 @@ from rag.errors import InputError, StartError, TalkciteError, UsageError
 from rag.files import check_home
 from rag.links import timecode
 from rag.settings import settings
-from rag.types import Answer, Filters, Hit, Turn
+from rag.show import answer_lines, moment_lines, one_line
+from rag.types import Filters, Turn
 
 if TYPE_CHECKING:
     from rag.engine import Engine
@@ -78,6 +79,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     doctor.add_argument("--wait", type=float, default=60.0, metavar="S", help="seconds to wait for another writer")
     _add_json(doctor, _doctor)
 
+    model = commands.add_parser("model", help="the language model for RAG_LLM=local")
+    fetch = model.add_subparsers(required=True, metavar="COMMAND").add_parser("fetch", help="download it, once")
+    _add_json(fetch, _fetch_model)
+
     mcp = commands.add_parser("mcp", help="serve the library to other programs' assistants (MCP, on stdin and stdout)")
     mcp.set_defaults(command=_mcp)
     return parser
@@ -105,7 +110,11 @@ def _ask(args: argparse.Namespace) -> int:
         if args.json:
             _print_json(_wire().answer(answer))
         else:
-            _print_answer(answer)
+            if answer.notice:
+                print(answer.notice, file=sys.stderr)
+            if answer.searched != answer.question:
+                print(f"searched: {one_line(answer.searched)}", file=sys.stderr)
+            print("\n".join(answer_lines(answer, _wire())))
     return 0
 
 
@@ -122,7 +131,7 @@ def _search(args: argparse.Namespace) -> int:
         _print_json(_wire().search(args.query, found))
     else:
         for hit in found.hits:
-            _print_moment(hit)
+            print("\n".join(moment_lines(hit, _wire())))
         if not found.hits:
             print("nothing found", file=sys.stderr)
     return 0
@@ -137,7 +146,7 @@ def _talks(args: argparse.Namespace) -> int:
         _print_json([talk_json(info) for info in infos])
     for info in () if args.json else infos:
         details = [timecode(info.duration_ms), info.date, ", ".join(info.speakers)]
-        print(f"{info.id}\t{_line(info.title)}\t" + "\t".join(_line(detail) for detail in details))
+        print(f"{info.id}\t{one_line(info.title)}\t" + "\t".join(one_line(detail) for detail in details))
     if not infos:
         print(f"{settings().home}: no talks yet; add some with 'python -m ingest PATH'", file=sys.stderr)
     return 0
@@ -151,13 +160,13 @@ def _transcript(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(transcript_json(talk))
         return 0
-    print(f"{_line(talk.title)}\n")
+    print(f"{one_line(talk.title)}\n")
     speaker = ""
     for cue in talk.cues:
         if cue.speaker and cue.speaker != speaker:
             speaker = cue.speaker
-            print(f"\n{_line(speaker)}:")
-        print(f"{timecode(cue.start_ms):>8}  {cue.id:<6} {_line(cue.text)}")
+            print(f"\n{one_line(speaker)}:")
+        print(f"{timecode(cue.start_ms):>8}  {cue.id:<6} {one_line(cue.text)}")
     return 0
 
 
@@ -205,10 +214,28 @@ def _doctor(args: argparse.Namespace) -> int:
         _print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     else:
         for check in checks:
-            print(f"{'ok' if check.ok else 'WRONG':<7}{check.name:<11}{_line(check.found)}")
+            print(f"{'ok' if check.ok else 'WRONG':<7}{check.name:<11}{one_line(check.found)}")
             if check.repair:
-                print(f"{'':<18}-> {_line(check.repair)}")
+                print(f"{'':<18}-> {one_line(check.repair)}")
     return 0 if ok else 1
+
+
+def _fetch_model(args: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from rag.weights import DEFAULT, fetch, fetched
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(DEFAULT.name, total=DEFAULT.size)
+        path = fetched(DEFAULT) or fetch(DEFAULT, lambda done: progress.update(task, completed=done))
+        progress.update(task, completed=DEFAULT.size)
+    if args.json:
+        _print_json({"path": str(path), "name": DEFAULT.name, "bytes": DEFAULT.size, "sha256": DEFAULT.sha256})
+    else:
+        print(path)
+    return 0
 
 
 def _mcp(_: argparse.Namespace) -> int:
@@ -263,43 +290,6 @@ def _read_history(path: Path) -> tuple[Turn, ...]:
 
 def _print_json(document: object) -> None:
     print(json.dumps(document, ensure_ascii=False, indent=2))
-
-
-def _print_answer(answer: Answer) -> None:
-    if answer.notice:
-        print(answer.notice, file=sys.stderr)
-    if answer.searched != answer.question:
-        print(f"searched: {_line(answer.searched)}", file=sys.stderr)
-    if answer.abstained:
-        print(f"The talks don't cover this ({answer.talks_searched} searched). Nearest moments:\n")
-        for hit in answer.nearest:
-            _print_moment(hit)
-        return
-    if answer.answered_by == "quotes":
-        print("Quotes from the talks:\n")
-    for claim in answer.claims:
-        marks = "".join(f"[{n}]" for n in claim.citations)
-        doubt = "" if claim.support in ("supported", None) else f" ({claim.support})"
-        print(f"{_line(claim.text)} {marks}{doubt}".rstrip())
-    if answer.missing:
-        print(f"\nNot covered: {_line(answer.missing)}")
-    print()
-    for citation in answer.citations:
-        said = f"{_line(citation.talk.title)}, {timecode(citation.cues[0].start_ms)}"
-        print(f"[{citation.n}] {said}  {_wire().url(citation.talk, citation.cues[0])}")
-
-
-def _print_moment(hit: Hit) -> None:
-    from rag.wire import words
-
-    first = hit.cues[0]
-    print(f"{_line(hit.talk.title)}, {timecode(first.start_ms)}  {_wire().url(hit.talk, first)}")
-    print(f"    {_line(words(hit.cues))}\n")
-
-
-def _line(text: str) -> str:
-    """A text from outside as one line without control characters, safe to print on a terminal."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from rag.index import check, is_writing
 from rag.isolated import in_own_process
 from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk
-from rag.llm import load_llm
+from rag.llms import load_llm
 from rag.manifest import current_manifest, current_name, index_folder
 from rag.server import server_of
 from rag.settings import Settings
@@ -264,8 +264,8 @@ def _language_model(settings: Settings) -> Check:
             llm.close()
     except TalkciteError as error:
         return Check("llm", False, str(error), "until then answers are quotes; RAG_LLM=off chooses that")
-    host = urlsplit(settings.llm_base_url).hostname or "api.openai.com"
-    return Check("llm", True, f"{settings.llm} at {host} answers")
+    host = "this machine" if settings.llm_is_local else urlsplit(settings.llm_base_url).hostname or "api.openai.com"
+    return Check("llm", True, f"{llm.name} at {host} answers")
 
 
 def _some(names: Iterable[str]) -> str:

@@ -17,7 +17,8 @@ from rag.errors import StoreError, TalkciteError, UsageError, unknown_talk
 from rag.files import check_home
 from rag.glossary import load_glossary
 from rag.library import Library
-from rag.llm import LLM, load_llm
+from rag.llm import LLM
+from rag.llms import load_llm
 from rag.manifest import TalkInfo
 from rag.overview import overview
 from rag.query import Wording, seek, worded
@@ -44,7 +45,7 @@ class Engine:
         self._glossary = load_glossary(settings.glossary)
         self._reader = IndexReader(settings.home, server_of(settings))
         self._library = Library(settings.home)
-        self._llm = llm or (load_llm(settings) if settings.uses_llm else None)
+        self.llm = llm or load_llm(settings)
         # Loading a model takes seconds: the index opens meanwhile, and nobody who closes early waits for it.
         self._embedder: Future[Embedder] = Future()
         self._reranker: Future[Reranker | None] = Future()
@@ -106,7 +107,7 @@ class Engine:
             yield from ask(
                 question,
                 retrieve=partial(self._answering, generation, filters),
-                llm=self._llm,
+                llm=self.llm,
                 embedder=self.embedder,
                 history=history,
                 talks_searched=len(generation.manifest.talks if chosen is None else chosen),
@@ -126,8 +127,8 @@ class Engine:
     def close(self) -> None:
         """Give back files, memory and connections."""
         self._reader.close()
-        if self._llm is not None:
-            self._llm.close()
+        if self.llm is not None:
+            self.llm.close()
 
     def _load(self, embedder: Embedder | None) -> None:
         def load_into(future: Future[_Found], load: Callable[[], _Found]) -> None:

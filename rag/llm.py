@@ -12,20 +12,19 @@ import threading
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 import httpx2
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from rag.errors import LLMError, StartError
-from rag.settings import Settings
+from rag.errors import LLMError
 
 Message = dict[str, str]
 _OPENAI = "https://api.openai.com/v1"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_HEARTBEAT_S = 0.2
+HEARTBEAT_S = 0.2  # between two pieces of a stream, at most
 _TRIES = 3
 _FIRST_WAIT_S = 0.5
 # A server that asks to wait longer than this is treated as one that does not answer.
@@ -55,6 +54,19 @@ class Delta:
     usage: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class LLMStatus:
+    """Whether a model can answer: "ready", or what keeps it from that.
+
+    While it is being fetched `done` of `total` bytes are there; `detail` says why it failed.
+    """
+
+    state: Literal["fetching", "loading", "ready", "failed"]
+    done: int = 0
+    total: int = 0
+    detail: str = ""
+
+
 class LLM(Protocol):
     """A language model that streams its reply."""
 
@@ -66,6 +78,11 @@ class LLM(Protocol):
     @property
     def takes_schema(self) -> bool:
         """False once the server is known to refuse a JSON schema."""
+        ...
+
+    @property
+    def status(self) -> LLMStatus:
+        """Whether it can answer at this moment, as far as is known without asking it."""
         ...
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
@@ -82,6 +99,7 @@ class OpenAIChat:
 
     def __init__(self, model: str, base_url: str = "", api_key: str = "", timeout_s: float = 120.0) -> None:
         self.name = model
+        self.status = LLMStatus("ready")  # a server elsewhere is only known by asking it
         self._base_url = base_url or _OPENAI
         self._timeout_s = timeout_s
         host = urlsplit(self._base_url).hostname or ""
@@ -127,7 +145,7 @@ class OpenAIChat:
         try:
             while True:
                 try:
-                    item = arrived.get(timeout=_HEARTBEAT_S)
+                    item = arrived.get(timeout=HEARTBEAT_S)
                 except Empty:
                     yield Delta()
                     continue
@@ -233,22 +251,6 @@ class OpenAIChat:
             429: "takes no more requests for now (429)",
         }
         return f"{self._place} {causes.get(status, f'answered with an error ({status})')}"
-
-
-def load_llm(settings: Settings) -> OpenAIChat | None:
-    """The language model that the settings name, None when answers are to be quotes.
-
-    Raises `StartError` when OpenAI itself is meant and no key is set.
-    """
-    if not settings.uses_llm:
-        return None
-    key = settings.llm_api_key.get_secret_value()
-    if not settings.llm_base_url and not key:
-        raise StartError(
-            f"RAG_LLM is {settings.llm!r} but RAG_LLM_BASE_URL and RAG_LLM_API_KEY are not set; "
-            "set the address of a server, or a key for OpenAI, or RAG_LLM=off"
-        )
-    return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:

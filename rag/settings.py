@@ -58,7 +58,9 @@ class Settings(BaseSettings):
     chroma_database: str = Field(default="", validation_alias="CHROMA_DATABASE", description="database at Chroma Cloud")
     public_url: HttpAddress = Field(default="", description="address under which others reach the page")
     read_only: bool = Field(default=False, description="take no uploads")
-    llm: str = Field(default="off", description="off: answer with quotes; else a model name at RAG_LLM_BASE_URL")
+    llm: str = Field(
+        default="off", description="off: quotes; local or a .gguf file; else a model name at RAG_LLM_BASE_URL"
+    )
     llm_base_url: HttpAddress = Field(
         default="", validation_alias=AliasChoices("RAG_LLM_BASE_URL", "OPENAI_BASE_URL"), description="OpenAI API root"
     )
@@ -90,6 +92,11 @@ class Settings(BaseSettings):
     def uses_llm(self) -> bool:
         """True when written answers are wanted."""
         return self.llm.lower() not in ("", "off")
+
+    @property
+    def llm_is_local(self) -> bool:
+        """True when the model is to run on this machine, inside the app: the default one or a file."""
+        return self.llm.lower() == "local" or self.llm.lower().endswith(".gguf")
 
 
 def load_settings(**explicit: object) -> Settings:

@@ -26,6 +26,7 @@ SHORTENED = {
     "pip install -c constraints.txt .": (
         "pip install --dry-run --no-deps --no-index --no-build-isolation -c constraints.txt ."
     ),
+    "pip install '.[local]'": "pip install --dry-run --no-deps --no-index --no-build-isolation '.[local]'",
     "yt-dlp": "{} --help",  # all its options are read, nothing is fetched
     "chroma run": "{} --help",
     "export RAG_CHROMA_URL": "true",  # its server is not there; tests/rag/test_server.py ingests into a real one

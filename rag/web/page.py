@@ -15,6 +15,7 @@ import json
 import logging
 import secrets
 from collections.abc import Generator, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -197,6 +198,13 @@ def _data_routes(engine: Engine) -> APIRouter:
             return JSONResponse(talk_view(engine.talk(talk_id)), headers={"Cache-Control": "no-cache"})
         except UsageError as error:
             raise HTTPException(404, "There is no such talk.") from error
+
+    @router.get("/model")
+    def model() -> dict[str, Any]:
+        """Which language model writes the answers, and how far it is; without one the name is ""."""
+        if engine.llm is None:
+            return {"name": "", "state": "off", "done": 0, "total": 0, "detail": ""}
+        return {"name": engine.llm.name, **asdict(engine.llm.status)}
 
     @router.get("/examples")
     def examples() -> list[str]:

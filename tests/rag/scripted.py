@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag.errors import LLMError
-from rag.llm import Delta, Message
+from rag.llm import Delta, LLMStatus, Message
 from rag.types import Cue, Evidence, Hit, Span, Talk
 
 SENTENCES = (
@@ -44,6 +44,7 @@ class ScriptedLLM:
     takes_schema: bool = True
     asked: list[tuple[tuple[Message, ...], Mapping[str, Any] | None]] = field(default_factory=list)
     closed: int = 0
+    status: LLMStatus = field(default_factory=lambda: LLMStatus("ready"))
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
         self.asked.append((tuple(messages), schema))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rag.answer import ask
 from rag.errors import LLMError, StartError
-from rag.llm import ContextTooLong, Delta, OpenAIChat, SchemaNotTaken, Thoughts, load_llm
+from rag.llm import ContextTooLong, Delta, OpenAIChat, SchemaNotTaken, Thoughts
+from rag.llms import load_llm
 from rag.settings import load_settings
 from rag.types import Answer
 from tests.fakes import WordEmbedder

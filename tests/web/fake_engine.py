@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag.errors import StoreError, UsageError
+from rag.llm import LLM
 from rag.manifest import TalkInfo
 from rag.types import Answer, CheckedClaim, Citation, Cue, Evidence, Filters, Hit, Span, Talk, Turn
 
@@ -57,6 +58,7 @@ class FakeEngine:
     searched: list[tuple[str, int | None, Filters]] = field(default_factory=list)
     closed: int = 0
     failure: Exception | None = None
+    llm: LLM | None = None
 
     def talks(self) -> list[TalkInfo]:
         return [info_of(talk) for talk in self.library]

@@ -1,0 +1,34 @@
+"""Which language model the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag.errors import StartError
+from rag.llm import LLM, OpenAIChat
+from rag.local import LocalLLM
+from rag.settings import Settings
+
+
+def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
+    """The language model that the settings name, None when answers are to be quotes.
+
+    `in_background` is for the page, which answers with quotes while a local model is fetched and loaded.
+    Raises `StartError` when there is no such local model, or when OpenAI itself is meant and no key is set.
+    """
+    if not settings.uses_llm:
+        return None
+    if settings.llm_is_local:
+        return LocalLLM(
+            None if settings.llm.lower() == "local" else Path(settings.llm).expanduser(),
+            prompt_tokens=settings.llm_prompt_tokens,
+            timeout_s=settings.llm_timeout_s,
+            in_background=in_background,
+        )
+    key = settings.llm_api_key.get_secret_value()
+    if not settings.llm_base_url and not key:
+        raise StartError(
+            f"RAG_LLM is {settings.llm!r} but RAG_LLM_BASE_URL and RAG_LLM_API_KEY are not set; "
+            "set the address of a server, or a key for OpenAI, or RAG_LLM=local or off"
+        )
+    return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
