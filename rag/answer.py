@@ -76,7 +76,7 @@ def _answers(
         if answer.confidence >= OVERRULE_FROM and not asks_for_number(answer.question):
             yield replace(_quoted(answer, in_order), notice=f"{llm.name} found no answer; these quotes come closest.")
         else:
-            yield replace(_refused(answer), missing=str(declined), answered_by=llm.name)
+            yield replace(_refused(answer), missing=str(declined), answered_by=llm.name, usage=dict(declined.usage))
     except LLMError as error:
         yield replace(_quoted(answer, in_order), notice=f"Quotes instead of a written answer: {error}.")
 

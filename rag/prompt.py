@@ -19,7 +19,7 @@ _CUES_BEFORE, _CUES_AFTER = 3, 3  # of the sentence that a moment starts with: a
 _MAX_CUE_CHARS = 600
 _MAX_TITLE_CHARS = 120
 _MAX_CLAIMS = 6
-_MAX_CLAIMS_IN_ORDER = 8  # a walk through a talk takes a few more
+_MAX_CLAIMS_A_PART = 2  # of a walk through a talk, which takes several parts
 # Cues before and after the sentence of each moment that a broad question shows, in turns, as long as they fit.
 _TURNS = ((0, 0), (0, 1), (1, 2), (_CUES_BEFORE, _CUES_AFTER))
 _HISTORY_TURNS = 4
@@ -34,6 +34,7 @@ is "KV cache"); write the right ones.
 Answer in the language of the question, from the lines alone. Write short plain sentences, one per point, at most \
 {max_claims}; each says what a speaker said and rests on the one to three lines that say it. Answer what was asked \
 first. If the lines answer only a part, give that part and say in a few words what is missing."""
+_PART = "These lines are part {number} of {count} of what answers this. Tell only what is said in this part."
 _JSON_FORM = """\
 Reply with JSON only: {"covered": true, "claims": [{"cues": ["s3", "s4"], "text": "one sentence"}], "missing": ""}
 If no line helps to answer: {"covered": false, "claims": [], "missing": "what is not said"}"""
@@ -58,28 +59,30 @@ def build_prompt(
     history: Sequence[Turn] = (),
     as_json: bool = True,
     budget: int = DEFAULT_BUDGET,
-    in_order: bool = False,
+    part: tuple[int, int] | None = None,
 ) -> Prompt:
     """The prompt for a question with as many passages as fit into `budget` tokens, the best ones first.
 
-    With `in_order` all passages share the budget.
+    `part` is for a broad question, whose passages are read in several parts: the number of this one and how many there
+    are. They share the budget then, and at least one claim is asked for.
     """
-    lines, shown = _transcript((share_cues if in_order else select_cues)(hits, budget))
-    max_claims = _MAX_CLAIMS_IN_ORDER if in_order else _MAX_CLAIMS
+    lines, shown = _transcript((share_cues if part else select_cues)(hits, budget))
+    max_claims = _MAX_CLAIMS_A_PART if part else _MAX_CLAIMS
     rules = _RULES.replace("{max_claims}", str(max_claims))
     asked = _one_line(question, _MAX_QUESTION_CHARS)
-    user = f"{lines}\n\n{_earlier(history)}Question: {asked}"
+    told = f"\n{_PART.format(number=part[0], count=part[1])}" if part and part[1] > 1 else ""
+    user = f"{lines}\n\n{_earlier(history)}Question: {asked}{told}"
     return Prompt(
         messages=(
             {"role": "system", "content": f"{rules}\n\n{_JSON_FORM if as_json else _MARKS_FORM}"},
             {"role": "user", "content": user},
         ),
-        schema=answer_schema(shown, max_claims) if as_json else None,
+        schema=answer_schema(shown, max_claims, min_claims=1 if part else 0) if as_json else None,
         shown=shown,
     )
 
 
-def answer_schema(ids: Iterable[str], max_claims: int = _MAX_CLAIMS) -> dict[str, Any]:
+def answer_schema(ids: Iterable[str], max_claims: int = _MAX_CLAIMS, min_claims: int = 0) -> dict[str, Any]:
     """The JSON schema of an answer in which no other ids than these can be written."""
     claim = {
         "type": "object",
@@ -94,7 +97,7 @@ def answer_schema(ids: Iterable[str], max_claims: int = _MAX_CLAIMS) -> dict[str
         "type": "object",
         "properties": {
             "covered": {"type": "boolean"},
-            "claims": {"type": "array", "items": claim, "maxItems": max_claims},
+            "claims": {"type": "array", "items": claim, "minItems": min_claims, "maxItems": max_claims},
             "missing": {"type": "string"},
         },
         "required": ["covered", "claims", "missing"],

@@ -1,10 +1,14 @@
-"""The written answer: a language model's reply -> claims that are shown as they complete and checked right after."""
+"""The written answer: a language model's reply -> claims that are shown as they complete and checked right after.
+
+A broad question is answered in parts: a model reads a few of the moments at a time, in order, so that a long talk fits
+and the first sentences show before the last moments are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rag.asked import gives_what_was_asked
 from rag.cite import Numbering
@@ -14,11 +18,17 @@ from rag.errors import LLMError
 from rag.llm import LLM, ContextTooLong, Delta, SchemaNotTaken
 from rag.prompt import DEFAULT_BUDGET, Prompt, build_prompt
 from rag.support import SupportCheck
-from rag.types import Answer, CheckedClaim, CueRef, Support, Turn
+from rag.types import Answer, CheckedClaim, CueRef, Hit, Support, Turn
+
+_MOMENTS_A_PART = 4
 
 
 class Declined(LLMError):
-    """The model says that the talks do not answer; the message is what it says is missing."""
+    """The model says that the talks do not answer; the message is what it says is missing, `usage` what it cost."""
+
+    def __init__(self, missing: str, usage: Mapping[str, int]) -> None:
+        super().__init__(missing)
+        self.usage = usage
 
 
 def written(
@@ -32,72 +42,111 @@ def written(
 ) -> Iterator[Answer]:
     """Growing snapshots of the answer to `answer.question`; the model reads up to `budget` tokens of `answer.hits`.
 
-    With `in_order` it reads a bit of each of them, as a broad question needs.
+    With `in_order` it reads all of them, in parts of up to `budget` tokens, as a broad question needs.
     Raises `Declined` when the model finds no answer, another `LLMError` when it gives none that the talks support.
     """
     page = _Page(replace(answer, answered_by=llm.name), embedder)
-    reader: ClaimReader | None = None
-    cut = False
+    reply = _Reply(page, llm, answer.question, history, budget)
     failure: LLMError | None = None
     try:
-        for prompt, delta in _reply(answer, llm, history, budget, in_order):
-            if reader is None:
-                reader = ClaimReader(prompt.shown)
-                page.shown = prompt.shown
-            yield from page.add(reader.feed(delta.text))
-            yield page.answer
-            cut = cut or delta.cut
-            page.answer = replace(page.answer, usage={**page.answer.usage, **delta.usage})
-            if reader.is_full:
-                cut = True
-                break
+        for hits, part in _parts(answer.hits) if in_order else [(answer.hits, None)]:
+            yield from reply.read(hits, part)
     except LLMError as error:
+        if not page.holds:
+            raise
         failure = error
-    if reader is not None:
-        yield from page.add(reader.close(cut=cut or failure is not None))
-    if failure and not page.holds:
-        raise failure
-    if reader is None:
-        raise LLMError(f"{llm.name} sent an empty answer")
-    if reader.covered is False or (page.denials and not page.holds):
-        raise Declined(reader.missing or " ".join(page.denials))
+    missing = reply.missing or " ".join(page.denials)
+    if (reply.declined or page.denials) and not page.holds:
+        raise Declined(missing, page.answer.usage)
     if page.holds and not gives_what_was_asked(answer.question, (claim.text for claim in page.answer.claims)):
-        raise Declined(reader.missing)
+        raise Declined(reply.missing, page.answer.usage)
     if not page.answer.claims:
-        raise LLMError(f"{llm.name} {'was cut off before it said anything' if cut else 'sent no readable answer'}")
+        raise LLMError(
+            f"{llm.name} {'was cut off before it said anything' if reply.cut else 'sent no readable answer'}"
+        )
     if not page.holds:
         raise LLMError(f"{llm.name} answered with something that the talks do not say")
     notice = f"The answer may be incomplete: {failure}." if failure else ""
-    if cut and not failure:
+    if reply.cut and not failure:
         notice = "The answer may be incomplete: it reached the length limit."
-    yield replace(page.answer, missing=reader.missing or " ".join(page.denials), notice=notice)
+    yield replace(page.answer, missing=missing, notice=notice)
 
 
-def _reply(
-    answer: Answer, llm: LLM, history: Sequence[Turn], budget: int, in_order: bool
-) -> Iterator[tuple[Prompt, Delta]]:
-    """The model's reply, each bit with the prompt that it answers.
+def _parts(hits: Sequence[Hit]) -> Iterator[tuple[Sequence[Hit], tuple[int, int]]]:
+    """The moments, a few at a time, each time with the number of the part and how many there are."""
+    count = -(-len(hits) // _MOMENTS_A_PART)
+    for number in range(count):
+        yield hits[len(hits) * number // count : len(hits) * (number + 1) // count], (number + 1, count)
 
-    Asks once more with marks when the server takes no schema, and with half the passages when they are too long.
+
+@dataclass
+class _Reply:
+    """What the model is asked and what it replies, part by part; the claims go to `page`.
+
+    `declined` is True when it said of every part that the talks do not answer, `cut` when a part reached its limit.
     """
-    as_json, shrunk = llm.takes_schema, False
-    while True:
-        prompt = build_prompt(
-            answer.question, answer.hits, history=history, as_json=as_json, budget=budget, in_order=in_order
-        )
+
+    page: _Page
+    llm: LLM
+    question: str
+    history: Sequence[Turn]
+    budget: int
+    declined: bool = True
+    cut: bool = False
+    missing: str = ""
+
+    def read(self, hits: Sequence[Hit], part: tuple[int, int] | None) -> Iterator[Answer]:
+        """Snapshots of the answer while the model replies to one part. Raises `LLMError`."""
+        reader: ClaimReader | None = None
+        failure: LLMError | None = None
+        cut = False
         try:
-            with closing(llm.stream(prompt.messages, prompt.schema)) as deltas:
-                for delta in deltas:
-                    yield prompt, delta
-            return
-        except SchemaNotTaken:
-            if not as_json:
-                raise
-            as_json = False
-        except ContextTooLong:
-            if shrunk:
-                raise
-            shrunk, budget = True, budget // 2
+            for prompt, delta in self._stream(hits, part):
+                if reader is None:
+                    reader = ClaimReader(prompt.shown)
+                    self.page.shown = prompt.shown
+                yield from self.page.add(reader.feed(delta.text))
+                yield self.page.answer
+                self.page.count(delta.usage)
+                cut = cut or delta.cut or reader.is_full
+                if reader.is_full:
+                    break
+        except LLMError as error:
+            failure = error
+        if reader is not None:
+            yield from self.page.add(reader.close(cut=cut or failure is not None))
+        if failure is not None:
+            raise failure
+        if reader is None:
+            raise LLMError(f"{self.llm.name} sent an empty answer")
+        self.declined = self.declined and reader.covered is False
+        self.cut = self.cut or cut
+        if part is None:  # of a part of many, what it leaves out tells nothing
+            self.missing = reader.missing
+
+    def _stream(self, hits: Sequence[Hit], part: tuple[int, int] | None) -> Iterator[tuple[Prompt, Delta]]:
+        """The reply to one part, each bit with the prompt that it answers.
+
+        Asks once more with marks when the server takes no schema, and with half the passages when they are too long.
+        """
+        as_json, shrunk = self.llm.takes_schema, False
+        while True:
+            prompt = build_prompt(
+                self.question, hits, history=self.history, as_json=as_json, budget=self.budget, part=part
+            )
+            try:
+                with closing(self.llm.stream(prompt.messages, prompt.schema)) as deltas:
+                    for delta in deltas:
+                        yield prompt, delta
+                return
+            except SchemaNotTaken:
+                if not as_json:
+                    raise
+                as_json = False
+            except ContextTooLong:
+                if shrunk:
+                    raise
+                shrunk, self.budget = True, self.budget // 2
 
 
 class _Page:
@@ -107,21 +156,28 @@ class _Page:
         self.answer = answer
         self.shown: dict[str, CueRef] = {}
         self.denials: list[str] = []
-        talks = {hit.talk.id: hit.talk for hit in answer.hits}.values()
-        self._numbering = Numbering(talks)
-        self._check = SupportCheck(embedder, talks, answer.searched)
+        self._talks = {hit.talk.id: hit.talk for hit in answer.hits}.values()
+        self._claims: dict[str, tuple[Sequence[CueRef], Support | None]] = {}
+        self._check = SupportCheck(embedder, self._talks, answer.searched)
 
     @property
     def holds(self) -> bool:
         """True when the talks support at least one claim."""
         return any(claim.support in ("supported", "weak") for claim in self.answer.claims)
 
+    def count(self, usage: Mapping[str, int]) -> None:
+        """Add what a reply cost, in tokens."""
+        so_far = self.answer.usage
+        if usage:
+            total = {name: so_far.get(name, 0) + tokens for name, tokens in usage.items()}
+            self.answer = replace(self.answer, usage={**so_far, **total})
+
     def add(self, drafts: Sequence[Draft]) -> Iterator[Answer]:
         """The answer with each claim added, first unchecked, then checked. What denies an answer is no claim."""
         for draft in drafts:
             if denies(draft.text):
                 self.denials.append(draft.text)
-            elif draft.text not in (claim.text for claim in self.answer.claims):
+            elif draft.text not in self._claims:
                 refs = [self.shown[cue_id] for cue_id in draft.ids]
                 if refs:
                     yield self._put(draft.text, refs, None)
@@ -140,7 +196,9 @@ class _Page:
         return ([*refs, best] if verdict == "weak" else [best]), "weak"
 
     def _put(self, text: str, refs: Sequence[CueRef], support: Support | None) -> Answer:
-        others = tuple(claim for claim in self.answer.claims if claim.text != text)
-        claim = CheckedClaim(text, self._numbering.cite(refs), support)
-        self.answer = replace(self.answer, claims=(*others, claim), citations=self._numbering.citations)
+        self._claims[text] = refs, support
+        # Numbered anew each time: what only an unchecked claim cited is no source of the answer any more.
+        numbering = Numbering(self._talks)
+        claims = tuple(CheckedClaim(said, numbering.cite(cues), mark) for said, (cues, mark) in self._claims.items())
+        self.answer = replace(self.answer, claims=claims, citations=numbering.citations)
         return self.answer

@@ -84,6 +84,13 @@ def test_invented_ids_reach_nobody() -> None:
     assert [(c.first, c.last) for c in answer.citations] == [(3, 3)]
 
 
+def test_only_what_the_checked_claims_cite_is_a_source() -> None:
+    llm = ScriptedLLM([[reply((["s4"], STORED), (["s3"], "It holds 40 gigabytes per server."))]])
+    answer = last(llm, evidence(hit(T1, 2, 5)))
+    assert [(claim.citations, claim.support) for claim in answer.claims] == [((1,), "supported"), ((2,), "weak")]
+    assert [(citation.n, citation.first, citation.last) for citation in answer.citations] == [(1, 3, 3), (2, 4, 4)]
+
+
 def test_a_claim_that_nothing_supports_is_marked_beside_those_that_hold() -> None:
     text = reply((["s4"], STORED), ([], "Paris is a town in France."), (["s5"], "It holds 90 gigabytes per server."))
     answer = last(ScriptedLLM([[text]]), FOUND)
@@ -213,4 +220,46 @@ def test_moments_in_order_are_all_quoted_and_all_read() -> None:
     assert [claim.support for claim in last(llm, found, question="Summarise the talks").claims] == ["supported"]
     schema = llm.asked[0][1]
     assert schema is not None
-    assert schema["properties"]["claims"]["maxItems"] == 8
+    assert (schema["properties"]["claims"]["minItems"], schema["properties"]["claims"]["maxItems"]) == (1, 2)
+
+
+LONG = talk("long", [f"Point number {n} of the talk is this." for n in range(60)])
+WALK = Evidence(tuple(hit(LONG, at, at + 2) for at in range(0, 60, 10)), 1.0, in_order=True)
+
+
+def test_a_broad_question_is_read_in_parts_each_of_which_is_told() -> None:
+    llm = ScriptedLLM(
+        [
+            [reply((["s1"], "Point number 0 of the talk is this.")), Delta(usage={"prompt_tokens": 50})],
+            [reply((["s1"], "Point number 30 of the talk is this.")), Delta(usage={"prompt_tokens": 70})],
+        ]
+    )
+    answers = list(ask("Summarise this talk", retrieve=lambda _: WALK, embedder=WordEmbedder(), llm=llm))
+    assert [(claim.text, claim.citations) for claim in answers[-1].claims] == [
+        ("Point number 0 of the talk is this.", (1,)),
+        ("Point number 30 of the talk is this.", (2,)),
+    ]
+    assert [citation.first for citation in answers[-1].citations] == [0, 30]
+    assert answers[-1].usage == {"prompt_tokens": 120}
+    read = [messages[1]["content"] for messages, _ in llm.asked]
+    assert ["Point number 20" in text for text in read] == [True, False]
+    assert ["Point number 50" in text for text in read] == [False, True]
+    assert [text.count("part 1 of 2") + 10 * text.count("part 2 of 2") for text in read] == [1, 10]
+    # The first part shows before the second is read.
+    assert any(len(answer.claims) == 1 and answer.claims[0].support for answer in answers)
+
+
+@pytest.mark.parametrize("second", [LLMError("the line is dead"), reply(covered=False)])
+def test_what_was_told_stays_when_a_later_part_fails(second: LLMError | str) -> None:
+    llm = ScriptedLLM([[reply((["s1"], "Point number 0 of the talk is this."))], [second]])
+    answer = last(llm, WALK, question="Summarise this talk")
+    assert [claim.text for claim in answer.claims] == ["Point number 0 of the talk is this."]
+    said = "The answer may be incomplete: the line is dead." if isinstance(second, LLMError) else ""
+    assert (answer.notice, answer.missing) == (said, "")
+
+
+def test_what_declining_cost_is_told() -> None:
+    llm = ScriptedLLM([[reply(covered=False), Delta(usage={"prompt_tokens": 50, "completion_tokens": 9})]])
+    answer = last(llm, evidence(hit(T1, 0, 1), confidence=0.6))
+    assert answer.abstained
+    assert answer.usage == {"prompt_tokens": 50, "completion_tokens": 9}

@@ -119,10 +119,10 @@ def test_no_caption_title_or_question_ends_its_line(caption: str, title: str, qu
 def test_moments_in_order_share_the_budget() -> None:
     long = talk("t1", [f"Sentence {n} is about as long as the other ones." for n in range(100)])
     hits = [hit(long, at, at + 7) for at in range(0, 100, 10)]
-    alone = build_prompt("Sum it up", hits, budget=160, in_order=True)
+    alone = build_prompt("Sum it up", hits, budget=160, part=(1, 1))
     assert [ref.position for ref in alone.shown.values()] == [*range(0, 100, 10)]
-    wider = build_prompt("Sum it up", hits, budget=320, in_order=True)
+    wider = build_prompt("Sum it up", hits, budget=320, part=(1, 1))
     assert [ref.position for ref in wider.shown.values()] == [at for n in range(0, 100, 10) for at in (n, n + 1)]
     assert build_prompt("Sum it up", hits, budget=320).shown != wider.shown
     assert wider.schema is not None
-    assert wider.schema["properties"]["claims"]["maxItems"] == 8
+    assert wider.schema["properties"]["claims"]["maxItems"] == 2
