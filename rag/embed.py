@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,17 @@ Vectors = NDArray[np.float32]
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _BUNDLED_NAMES = {"", BUNDLED_MODEL, "all-MiniLM-L6-v2"}
 _BATCH = 64
+
+# What the makers of these families say to put before questions and passages, in their model cards; most of their models
+# don't carry it in their configuration. The instruction-tuned e5 take another one, which names the task.
+_FAMILY_PROMPTS = (
+    (re.compile(r"(?:^|-)e5-(?!.*instruct)"), {"query": "query: ", "document": "passage: "}),
+    (
+        re.compile(r"(?:^|-)e5-.*instruct"),
+        {"query": "Instruct: Given a question, retrieve passages that answer the question\nQuery: "},
+    ),
+    (re.compile(r"^bge-.*-en\b"), {"query": "Represent this sentence for searching relevant passages: "}),
+)
 
 
 class Embedder(Protocol):
@@ -103,7 +115,11 @@ def bundled_model_folder() -> Path:
 
 
 class SentenceTransformerEmbedder:
-    """An `Embedder` backed by a sentence-transformers model."""
+    """An `Embedder` backed by a sentence-transformers model, on the GPU where there is one.
+
+    Questions and passages get the prompts of the model's configuration; where it has none, those that the makers of its
+    family document, told by the name's last part.
+    """
 
     def __init__(self, name: str, path: str) -> None:
         # Imported here and not above: it costs seconds, which commands that embed nothing must not pay.
@@ -127,6 +143,11 @@ class SentenceTransformerEmbedder:
         if dim is None:
             raise StartError(f"RAG_EMBED_MODEL: {name!r} tells no vector length; choose a sentence-transformers model")
         self.dim = dim
+        prompts = self._model.prompts
+        if not any(prompts.values()):
+            prompts.update(family_prompts(name))
+        elif not prompts.get("document"):  # the library reads its other names only where this one is not there at all
+            prompts["document"] = prompts.get("passage") or prompts.get("corpus") or ""
 
     def encode_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of passages, shape (len(texts), dim)."""
@@ -138,6 +159,12 @@ class SentenceTransformerEmbedder:
         """Vector of a question, shape (dim,)."""
         vector: Vectors = unit(self._model.encode_query([text], show_progress_bar=False))[0]
         return vector
+
+
+def family_prompts(name: str) -> dict[str, str]:
+    """What goes before a "query" and a "document" for the model's family; empty for those that need nothing."""
+    model = Path(name).name.lower()
+    return next((prompts for family, prompts in _FAMILY_PROMPTS if family.search(model)), {})
 
 
 def unit(vectors: Any) -> Vectors:

@@ -1,14 +1,25 @@
-"""The bundled model, for real."""
+"""The bundled model, for real, and tiny ones made here."""
 
 import hashlib
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rag import embed
-from rag.embed import BUNDLED_MODEL, Embedder, LazyEmbedder, bundled_model_folder, canonical_name, load_embedder
+from rag.embed import (
+    BUNDLED_MODEL,
+    Embedder,
+    LazyEmbedder,
+    bundled_model_folder,
+    canonical_name,
+    family_prompts,
+    load_embedder,
+)
 from rag.errors import StartError
 from tests.fakes import WordEmbedder
+from tests.rag.tiny_models import bert
 
 pytestmark = pytest.mark.slow  # loads the real model
 
@@ -69,3 +80,100 @@ def test_a_lazy_model_is_loaded_once_and_only_when_it_is_needed(monkeypatch: pyt
     assert unknown.encode_passages(["a", "b"]).shape == (2, WordEmbedder.dim)
     assert unknown.encode_query("a").shape == (WordEmbedder.dim,)
     assert loaded == ["some/model"]
+
+
+def tiny_model(folder: Path, prompts: dict[str, str] | None = None) -> str:
+    """A sentence-transformers model with two tiny layers of random weights; `prompts` go into its configuration."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
+    modules = [Transformer(bert(folder.parent / f"{folder.name}-layers")), Pooling(16)]
+    SentenceTransformer(modules=modules, device="cpu", prompts=prompts).save(str(folder))
+    return str(folder)
+
+
+def plainly(model: str, text: str) -> Any:
+    """The vector of exactly this text, whatever prompts the model has."""
+    from sentence_transformers import SentenceTransformer
+
+    vector = SentenceTransformer(model, device="cpu").encode(text, prompt="")
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize(
+    ("name", "configured", "query", "passage"),
+    [
+        ("tiny", {"query": "question: ", "document": "text: "}, "question: ", "text: "),
+        ("tiny-passage", {"query": "q: ", "passage": "p: "}, "q: ", "p: "),
+        ("tiny-plain", None, "", ""),
+        ("multilingual-e5-tiny", None, "query: ", "passage: "),
+        ("multilingual-e5-own", {"query": "ask: ", "document": ""}, "ask: ", ""),
+        ("bge-tiny-en-v1.5", None, "Represent this sentence for searching relevant passages: ", ""),
+    ],
+)
+def test_questions_and_passages_get_the_prompts_of_the_model(
+    tmp_path: Path, name: str, configured: dict[str, str] | None, query: str, passage: str
+) -> None:
+    model = tiny_model(tmp_path / name, configured)
+    embedder = load_embedder(model)
+    assert (embedder.name, embedder.dim) == (model, 16)
+    for text in ("how large is the cache?", "x"):
+        np.testing.assert_allclose(embedder.encode_query(text), plainly(model, query + text), atol=2e-2)
+        np.testing.assert_allclose(embedder.encode_passages([text])[0], plainly(model, passage + text), atol=2e-2)
+    asked, told = embedder.encode_query("cache"), embedder.encode_passages(["cache"])[0]
+    assert (float(asked @ told) > 0.999) == (query == passage)
+
+
+@pytest.mark.parametrize(
+    ("name", "prompts"),
+    [
+        ("intfloat/e5-base-v2", {"query": "query: ", "document": "passage: "}),
+        ("/models/multilingual-e5-small", {"query": "query: ", "document": "passage: "}),
+        ("BAAI/bge-large-en", {"query": "Represent this sentence for searching relevant passages: "}),
+        ("BAAI/bge-m3", {}),
+        ("thenlper/gte-small", {}),
+        ("/home/e5-user/some-model", {}),
+        (BUNDLED_MODEL, {}),
+    ],
+)
+def test_prompts_that_makers_document_but_do_not_configure(name: str, prompts: dict[str, str]) -> None:
+    assert family_prompts(name) == prompts
+
+
+def test_an_instruction_tuned_e5_is_told_its_task() -> None:
+    prompts = family_prompts("intfloat/multilingual-e5-large-instruct")
+    assert set(prompts) == {"query"}
+    assert prompts["query"].startswith("Instruct: ")
+    assert prompts["query"].endswith("\nQuery: ")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "bf16", "device", "options"),
+    [
+        (True, True, "cuda", {}),
+        (True, False, "cuda", {}),
+        (False, False, "cpu", {}),
+        (False, True, "cpu", {"dtype": "bfloat16"}),
+    ],
+)
+def test_a_gpu_is_used_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, bf16: bool, device: str, options: dict[str, str]
+) -> None:
+    import sentence_transformers
+    import torch
+
+    made: list[tuple[str, dict[str, str]]] = []
+
+    class Recorded:
+        def __init__(self, path: str, device: str, model_kwargs: dict[str, object]) -> None:
+            self.prompts: dict[str, str] = {}
+            made.append((device, {name: str(value).removeprefix("torch.") for name, value in model_kwargs.items()}))
+
+        def get_embedding_dimension(self) -> int:
+            return 3
+
+    monkeypatch.setattr(sentence_transformers, "SentenceTransformer", Recorded)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": bf16})
+    assert load_embedder("some/model").dim == 3
+    assert made == [(device, options)]

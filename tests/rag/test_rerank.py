@@ -13,6 +13,7 @@ from rag.types import Filters
 from tests.fakes import WordEmbedder
 from tests.rag.scripted import hit
 from tests.rag.talks import numbered_talk
+from tests.rag.tiny_models import bert
 
 LONG = numbered_talk(400, "long")
 
@@ -33,30 +34,11 @@ def test_the_best_moments_are_sorted_again_and_places_keep_their_scores() -> Non
     assert rerank(ByNumber(), "word", []) == ()
 
 
-def cross_encoder(folder: Path, labels: int = 1) -> str:
-    """A CrossEncoder with two tiny layers of random weights, made here."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    letters = "abcdefghijklmnopqrstuvwxyz0123456789?."
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        num_labels=labels, initializer_range=1.0,
-    )  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(folder)
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    return str(folder)
-
-
 @pytest.mark.slow
 def test_a_real_cross_encoder_sorts_what_the_search_found(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
-    model = cross_encoder(tmp_path / "model")
+    model = bert(tmp_path / "model", labels=1)
     home = tmp_path / "home"
     with writing(home, WordEmbedder()) as writer:
         writer.put(LONG)
@@ -78,7 +60,7 @@ def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
     with pytest.raises(StartError, match=r"RAG_RERANK_MODEL: can't load '.*nothing-here'"):
         load_reranker(str(tmp_path / "nothing-here"))
     with pytest.raises(StartError, match="gives 3 scores for a pair, expected 1; choose a reranker"):
-        load_reranker(cross_encoder(tmp_path / "three", labels=3))
+        load_reranker(bert(tmp_path / "three", labels=3))
 
 
 def test_no_name_no_reranker() -> None:
