@@ -24,7 +24,7 @@ from rag.overview import overview
 from rag.query import Wording, seek, worded
 from rag.reader import Generation, IndexReader, published_talks
 from rag.rerank import RERANKED, Reranker, load_reranker, rerank
-from rag.retrieve import apart, arms, retrieve, select
+from rag.retrieve import apart, arms, retrieve
 from rag.server import server_of
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
@@ -88,7 +88,7 @@ class Engine:
     def arms(self, query: str, k: int, filters: Filters = Filters()) -> dict[str, list[Hit]]:  # noqa: B008
         """What each search arm finds alone, before fusion and narrowing: for measuring. Raises like `search`."""
         with self._searching(filters) as generation:
-            asked = seek(self._worded(query), generation.words, select(generation.manifest, filters))
+            asked = seek(self._worded(query), generation.words, generation.select(filters))
             found = arms(generation, asked, filters)
             return {name: apart(generation, passages, k) for name, passages in found.items()}
 
@@ -103,7 +103,7 @@ class Engine:
         Closing the generator ends the language model's request.
         """
         with self._searching(filters) as generation:
-            chosen = select(generation.manifest, filters)
+            chosen = generation.select(filters)
             yield from ask(
                 question,
                 retrieve=partial(self._answering, generation, filters),
@@ -171,7 +171,7 @@ class Engine:
             return find(generation)
         except StoreError:  # a process that slept for long may hold a generation whose talks are gone
             with self._reader.successor(generation) as newer:
-                if newer is None or (filters and not select(newer.manifest, filters)):
+                if newer is None or (filters and not newer.select(filters)):
                     raise
                 return find(newer)
 
@@ -180,7 +180,7 @@ class Engine:
         with self._reader.generation() as generation:
             if generation is None or not generation.manifest.talks:
                 raise StoreError(f"{self.settings.home}: no talks yet; add some with 'python -m ingest PATH'")
-            if filters and not select(generation.manifest, filters):
+            if filters and not generation.select(filters):
                 raise _no_talk(generation, filters)
             yield generation
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,7 @@ Phrase = tuple[str, ...]  # words that follow each other
 
 _WORD = re.compile(r"\w+")
 _HEAP_BYTES = 64_000_000
+_TEXTS_IN_MEMORY = 2**15  # at most 30 MB; the cues of some forty talks
 _FIELDS = ["text", "head"]
 ALIKE_WEIGHT = 0.5  # of what stands in for a word, against the word itself
 
@@ -230,10 +232,14 @@ class LexicalStore:
 
 def content_words(text: str, *, lower: bool = True) -> list[str]:
     """The words of a text without those that nearly every sentence holds; in lower case unless it is to be kept."""
-    words = [word for word in _WORD.findall(text) if word.lower() not in _STOP_WORDS]
-    return [word.lower() for word in words] if lower else words
+    words = [(word, word.lower()) for word in _WORD.findall(text)]
+    return [low if lower else word for word, low in words if low not in _STOP_WORDS]
 
 
-def stems(text: str) -> set[str]:
-    """The content words of a text, cut to their English stems as in the index."""
-    return set(_ANALYZER.analyze(" ".join(content_words(text))))
+@lru_cache(maxsize=_TEXTS_IN_MEMORY)
+def stems(text: str) -> frozenset[str]:
+    """The content words of a text, cut to their English stems as in the index.
+
+    Kept for the texts asked for last: a search looks at some hundred cues, and most of them were looked at before.
+    """
+    return frozenset(map(sys.intern, _ANALYZER.analyze(" ".join(content_words(text)))))

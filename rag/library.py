@@ -113,7 +113,8 @@ class Library:
         """The vectors of exactly that content by that model, memory-mapped; None when missing or damaged."""
         path = self._vector_path(stored.talk.id, stored.text_digest, model)
         try:
-            rows = np.load(path, mmap_mode="r", allow_pickle=False)
+            # As a plain array: each slice of numpy's own class for mapped files takes several times as long.
+            rows = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         except (OSError, ValueError, EOFError):
             return None
         count = len(passages(stored.talk))

@@ -7,13 +7,14 @@ index/gen-000007/manifest.json     written last; a generation without one was ne
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.files import write_whole
 from rag.library import StoredTalk
-from rag.types import Chapter
+from rag.types import Chapter, Filters
 from rag.windows import TEXT_FORM, passages
 
 FORMAT = 1
@@ -67,6 +68,26 @@ class Manifest:
     def digests(self) -> dict[str, str]:
         """Talk id -> digest of its content."""
         return {info.id: info.digest for info in self.talks.values()}
+
+    def select(self, filters: Filters) -> frozenset[str] | None:
+        """Ids of the talks that pass the filters; None when there is no filter.
+
+        Names and events are compared without regard to letter case.
+        """
+        if not filters:
+            return None
+
+        def passes(wanted: str, present: Iterable[str]) -> bool:
+            return not wanted or wanted.casefold() in (name.casefold() for name in present)
+
+        return frozenset(
+            info.id
+            for info in self.talks.values()
+            if passes(filters.talk, [info.id])
+            and passes(filters.speaker, info.speakers)
+            and passes(filters.event, [info.event])
+            and passes(filters.year, [info.year])
+        )
 
     def unlike(self, other: Manifest) -> str:
         """Why vectors of `other` can't be added to these, "" when they can: one model, way and place for all."""

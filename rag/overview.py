@@ -11,7 +11,7 @@ from rag.manifest import TalkInfo
 from rag.orders import is_answerable_speech
 from rag.query import Wording, seek
 from rag.reader import Generation
-from rag.retrieve import MAX_HIT_CUES, arms, by_words, moment, notice, rank, select
+from rag.retrieve import MAX_HIT_CUES, arms, by_words, moment, notice, rank
 from rag.types import Evidence, Filters, Hit, Span, Talk
 from rag.vectors import Found
 
@@ -44,7 +44,7 @@ def whole_talk(generation: Generation, asked: WholeTalk, filters: Filters) -> Ev
 
     None when the question names something that is no talk: it is then a question like any other.
     """
-    chosen = select(generation.manifest, filters)
+    chosen = generation.select(filters)
     talks = named(asked, (info for info in generation.manifest.talks.values() if chosen is None or info.id in chosen))
     if not talks:
         return None
@@ -67,7 +67,7 @@ def mentions(
 
     None when only one talk is searched, or none mentions the topic.
     """
-    chosen = select(generation.manifest, filters)
+    chosen = generation.select(filters)
     if len(generation.manifest.talks if chosen is None else chosen) == 1:
         return None
     query = seek(word(asked.topic), generation.words, chosen)

@@ -10,6 +10,7 @@ from rag.fallback import WordArm
 from rag.glossary import Glossary
 from rag.lexical import ALIKE_WEIGHT, Phrase, stems
 from rag.misheard import misheard
+from rag.types import Cue
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,15 @@ def worded(text: str, embedder: Embedder, glossary: Glossary) -> Wording:
 class Query:
     """A text as both arms see it in the talks that are searched.
 
-    `alike` holds the phrases that stand in for words which no talk holds, `stand_ins` their stemmed words. `terms` are
-    the stemmed words of the text, and of each of its other spellings; `rarity` weighs them all.
+    `shares` tells for the text, and for each of its other spellings, which share of it each stemmed word makes up: the
+    rare ones count more, and all together 1. `alike` holds the phrases that stand in for words which no talk holds;
+    `stand_ins` tells for each of those words what holding the stems of such a phrase counts.
     """
 
     wording: Wording
     alike: dict[str, list[Phrase]]
-    stand_ins: list[list[frozenset[str]]]
-    terms: list[set[str]]
-    rarity: dict[str, float]
+    shares: list[dict[str, float]]
+    stand_ins: list[dict[frozenset[str], float]]
 
     @property
     def vector(self) -> Vectors:
@@ -55,18 +56,16 @@ class Query:
         """The text and its other spellings."""
         return [self.wording.text, *self.wording.variants.values()]
 
-    def coverage(self, text: str) -> float:
-        """Share of the query's words that a text holds, the rare ones counting more: 0..1.
+    def coverage(self, cues: Iterable[Cue]) -> float:
+        """Share of the query's words that these cues hold together, the rare ones counting more: 0..1.
 
-        What stands in for a word counts in part. Of several spellings the one that the text holds best counts.
+        What stands in for a word counts in part. Of several spellings the one that the cues hold best counts.
         """
-        held = stems(text)
-        shares = [self._weight(held & terms) / (self._weight(terms) or 1.0) for terms in self.terms]
+        held = frozenset[str]().union(*(stems(cue.text) for cue in cues))
+        covered = [sum(share for word, share in shares.items() if word in held) for shares in self.shares]
         for phrases in self.stand_ins:
-            if present := [words for words in phrases if words <= held]:
-                rarest = max(self.rarity[word] for words in present for word in words)
-                shares[0] += ALIKE_WEIGHT * rarest / self._weight(self.terms[0])
-        return max(shares)
+            covered[0] += max((share for words, share in phrases.items() if words <= held), default=0.0)
+        return max(covered)
 
     @property
     def notice(self) -> str:
@@ -79,19 +78,21 @@ class Query:
             parts.append(f"By your glossary {_quoted(self.wording.variants)} was searched too.")
         return " ".join(parts)
 
-    def _weight(self, terms: Collection[str]) -> float:
-        return sum(self.rarity[term] for term in terms)
-
 
 def seek(wording: Wording, words: WordArm, talk_ids: Collection[str] | None) -> Query:
     """The query for the talks of these ids, None for all of them."""
     alike = misheard(wording.text, words.occurring)
-    stand_ins = [
-        [held for phrase in phrases if (held := frozenset(stems(" ".join(phrase))))] for phrases in alike.values()
+    phrases = [[held for phrase in some if (held := stems(" ".join(phrase)))] for some in alike.values()]
+    spellings = [stems(text) for text in (wording.text, *wording.variants.values())]
+    rarity = words.rarity(set().union(*spellings, *(held for some in phrases for held in some)), talk_ids)
+    totals = [sum(rarity[word] for word in spelling) or 1.0 for spelling in spellings]
+    shares = [
+        {word: rarity[word] / total for word in spelling} for spelling, total in zip(spellings, totals, strict=True)
     ]
-    terms = [stems(text) for text in (wording.text, *wording.variants.values())]
-    rarity = words.rarity(set().union(*terms, *(held for phrases in stand_ins for held in phrases)), talk_ids)
-    return Query(wording, alike, stand_ins, terms, rarity)
+    stand_ins = [
+        {held: ALIKE_WEIGHT * max(rarity[word] for word in held) / totals[0] for held in some} for some in phrases
+    ]
+    return Query(wording, alike, shares, stand_ins)
 
 
 def _quoted(spellings: Iterable[str]) -> str:

@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 1.0
 _TALKS_IN_MEMORY = 512
+_FILTERS_IN_MEMORY = 16
 
 
 class Generation:
@@ -55,6 +56,7 @@ class Generation:
         self.words = WordArm(folder / "lexical", manifest)
         self.vectors = VectorArm(library, manifest, open_vectors, is_server_set=server is not None)
         self._library = library
+        self.select = lru_cache(maxsize=_FILTERS_IN_MEMORY)(manifest.select)
         self.talk = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._talk)
         self.passages = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._passages)
         self._rows = lru_cache(maxsize=_TALKS_IN_MEMORY)(self._row_of)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from rag.embed import Vectors
-from rag.manifest import Manifest
 from rag.query import Query, Wording, seek
 from rag.reader import Generation
 from rag.types import Evidence, Filters, Hit, Span, Talk
@@ -34,7 +33,7 @@ def retrieve(generation: Generation, wording: Wording, k: int, filters: Filters)
 
     Filters go into both arms, before ranking.
     """
-    query = seek(wording, generation.words, select(generation.manifest, filters))
+    query = seek(wording, generation.words, generation.select(filters))
     found_by = arms(generation, query, filters)
     hits: list[Hit] = []
     for found in rank(generation, query, found_by["dense"], found_by["words"]):
@@ -54,7 +53,7 @@ def notice(generation: Generation, query: Query, filters: Filters) -> str:
 
 def arms(generation: Generation, query: Query, filters: Filters) -> dict[str, list[Found]]:
     """The passages that each arm finds by itself, best first: "dense" by meaning, "words" by BM25."""
-    chosen = select(generation.manifest, filters)
+    chosen = generation.select(filters)
     dense = (
         generation.vectors.nearest(query.vector, DEPTH)
         if chosen is None
@@ -70,7 +69,7 @@ def by_words(
 
     With `every_word` only those that hold all of them.
     """
-    chosen = select(generation.manifest, filters)
+    chosen = generation.select(filters)
     best: dict[tuple[str, int], Found] = {}
     for text in query.texts:
         for found in generation.words.best(
@@ -93,27 +92,6 @@ def apart(generation: Generation, found: Iterable[Found], k: int) -> list[Hit]:
         if len(hits) == k:
             break
     return hits
-
-
-def select(manifest: Manifest, filters: Filters) -> set[str] | None:
-    """Ids of the talks that pass the filters; None when there is no filter.
-
-    Names and events are compared without regard to letter case.
-    """
-    if not filters:
-        return None
-
-    def passes(wanted: str, present: Iterable[str]) -> bool:
-        return not wanted or wanted.casefold() in (name.casefold() for name in present)
-
-    return {
-        info.id
-        for info in manifest.talks.values()
-        if passes(filters.talk, [info.id])
-        and passes(filters.speaker, info.speakers)
-        and passes(filters.event, [info.event])
-        and passes(filters.year, [info.year])
-    }
 
 
 def exact(generation: Generation, vector: Vectors, talk_ids: list[str], speaker: str, count: int) -> list[Found]:
@@ -152,12 +130,12 @@ def rank(generation: Generation, query: Query, dense: list[Found], words: list[F
     bm25 = {(found.talk_id, found.first): found.score / best_bm25 for found in words}
     ranked = []
     for talk_id, first, last in {(found.talk_id, found.first, found.last) for found in (*dense, *words)}:
-        talk, vectors = generation.talk(talk_id)[0].talk, generation.talk(talk_id)[1]
+        passage, sentence, coverage = _likeness(generation, query, talk_id, first, last)
         score = (
-            _PASSAGE_WEIGHT * float(vectors.passages[generation.row(talk_id, first)] @ query.vector)
-            + _SENTENCE_WEIGHT * float((vectors.sentences[first : last + 1] @ query.vector).max())
+            _PASSAGE_WEIGHT * passage
+            + _SENTENCE_WEIGHT * sentence
             + _BM25_WEIGHT * bm25.get((talk_id, first), 0.0)
-            + _COVERAGE_WEIGHT * query.coverage(_text(talk, first, last))
+            + _COVERAGE_WEIGHT * coverage
         )
         ranked.append(Found(talk_id, first, last, score))
     return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
@@ -174,7 +152,7 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
 
     near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
     cosines = vectors.sentences[near.start : near.stop] @ query.vector
-    words = (query.coverage(talk.cues[position].text) for position in near)
+    words = (query.coverage([talk.cues[position]]) for position in near)
     scores = [
         float(cosine) + _WORD_WEIGHT * share if may_be_shown(position) else -1.0
         for position, cosine, share in zip(near, cosines, words, strict=True)
@@ -212,22 +190,20 @@ def _confidence(generation: Generation, hits: list[Hit], query: Query) -> float:
     """How likely the talks answer the query, 0..1, from the evidence for the best three moments."""
     if not hits:
         return 0.0
-    evidence = -_CONFIDENCE_OFFSET
-    for weight, values in (
-        (_CONFIDENCE_PASSAGE, [_best(generation, hit, query)[0] for hit in hits[:3]]),
-        (_CONFIDENCE_SENTENCE, [_best(generation, hit, query)[1] for hit in hits[:3]]),
-        (_CONFIDENCE_COVERAGE, [query.coverage(_text(hit.talk, *hit.window)) for hit in hits[:3]]),
-    ):
-        evidence += weight * max(values)
+    best = [_likeness(generation, query, hit.talk.id, *hit.window) for hit in hits[:3]]
+    passage, sentence, coverage = (max(values) for values in zip(*best, strict=True))
+    evidence = (
+        _CONFIDENCE_PASSAGE * passage
+        + _CONFIDENCE_SENTENCE * sentence
+        + _CONFIDENCE_COVERAGE * coverage
+        - _CONFIDENCE_OFFSET
+    )
     return 1 / (1 + math.exp(-evidence))
 
 
-def _best(generation: Generation, hit: Hit, query: Query) -> tuple[float, float]:
-    """Cosine of the passage that a moment was found in, and of its best sentence."""
-    vectors = generation.talk(hit.talk.id)[1]
-    passage = vectors.passages[generation.row(hit.talk.id, hit.window.first)] @ query.vector
-    return float(passage), float((vectors.sentences[hit.window.first : hit.window.last + 1] @ query.vector).max())
-
-
-def _text(talk: Talk, first: int, last: int) -> str:
-    return " ".join(cue.text for cue in talk.cues[first : last + 1])
+def _likeness(generation: Generation, query: Query, talk_id: str, first: int, last: int) -> tuple[float, float, float]:
+    """Cosine of the passage of these cues, cosine of its best sentence, and the share of query words that it holds."""
+    stored, vectors = generation.talk(talk_id)
+    passage = vectors.passages[generation.row(talk_id, first)] @ query.vector
+    sentences = vectors.sentences[first : last + 1] @ query.vector
+    return float(passage), float(sentences.max()), query.coverage(stored.talk.cues[first : last + 1])
