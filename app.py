@@ -6,6 +6,7 @@ import argparse
 import socket
 import sys
 from collections.abc import Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from rag.errors import StartError, TalkciteError
@@ -57,6 +58,15 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def _is_owners(settings: Settings, host: str) -> bool:
+    """True when nobody but the users of this machine reaches the page: no proxy brings others to it."""
+    try:
+        is_loopback = ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host == "localhost"
+    return is_loopback and not settings.public_url and not settings.read_only
+
+
 def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     # Loading takes seconds: after everything that can fail fast.
     import uvicorn
@@ -72,7 +82,13 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
         return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
 
     with Engine(settings, llm=load_llm(settings, in_background=True)) as engine, Jobs(ingest) as jobs:
-        app = create_app(engine, settings, names=[host], jobs=None if settings.read_only else jobs)
+        app = create_app(
+            engine,
+            settings,
+            names=[host],
+            jobs=None if settings.read_only else jobs,
+            is_owners=_is_owners(settings, host),
+        )
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S)
         shown = f"[{host}]" if ":" in host else host
         # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.

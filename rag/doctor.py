@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,7 +26,7 @@ from rag.index import check, is_writing
 from rag.isolated import in_own_process
 from rag.lexical import LexicalStore
 from rag.library import Library, StoredTalk
-from rag.llms import load_llm
+from rag.llms import load_llm, try_out
 from rag.manifest import current_manifest, current_name, index_folder
 from rag.server import server_of
 from rag.settings import Settings
@@ -38,7 +37,6 @@ _PACKAGES = ("chromadb", "tantivy", "sentence-transformers", "torch")
 _LOW_SPACE_BYTES = 1_000_000_000
 _SEARCH_LIMIT_S = 180  # it loads the model, which on a cold disk takes a while
 _WORDS_LIMIT_S = 60
-_LLM_LIMIT_S = 20.0
 _SAMPLES = 3
 _SHOWN = 3
 
@@ -253,13 +251,11 @@ def _leftovers(library: Library, is_busy: bool) -> Check:
 def _language_model(settings: Settings) -> Check:
     if not settings.uses_llm:
         return Check("llm", True, "off: answers are quotes")
-    limit_s = min(_LLM_LIMIT_S, settings.llm_timeout_s)
     try:
-        llm = load_llm(settings.model_copy(update={"llm_timeout_s": limit_s}))
+        llm = load_llm(settings)
         assert llm is not None, "uses_llm says that there is one"
         try:
-            with closing(llm.stream([{"role": "user", "content": "Reply with the word yes."}], None)) as reply:
-                next((piece for piece in reply if piece.text), None)  # one word is enough
+            try_out(llm)
         finally:
             llm.close()
     except TalkciteError as error:

@@ -124,6 +124,15 @@ class Engine:
             return str(error)
         return ""
 
+    def use(self, llm: LLM | None) -> None:
+        """Let another model write the answers from the next question on; None: answers are quotes.
+
+        The model before is closed: an answer that it is writing ends as quotes.
+        """
+        before, self.llm = self.llm, llm
+        if before is not None:
+            before.close()
+
     def close(self) -> None:
         """Give back files, memory and connections."""
         self._reader.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from pathlib import Path
 
-from rag.errors import StartError
+from rag.errors import LLMError, StartError
 from rag.llm import LLM, OpenAIChat
 from rag.local import LocalLLM
 from rag.settings import Settings
@@ -32,3 +34,14 @@ def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
             "set the address of a server, or a key for OpenAI, or RAG_LLM=local or off"
         )
     return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
+
+
+def try_out(llm: LLM, limit_s: float = 20.0) -> None:
+    """Ask the model for a word. Raises `LLMError` when none comes within `limit_s` seconds."""
+    deadline = time.monotonic() + limit_s
+    with closing(llm.stream([{"role": "user", "content": "Reply with the word yes."}], None)) as reply:
+        for piece in reply:
+            if piece.text:
+                return
+            if time.monotonic() > deadline:
+                raise LLMError(f"{llm.name} did not answer within {limit_s:g} s")

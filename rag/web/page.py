@@ -15,7 +15,6 @@ import json
 import logging
 import secrets
 from collections.abc import Generator, Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +37,7 @@ from rag.web.jobs import Jobs
 from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLOAD
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
+from rag.web.model import model_routes
 from rag.web.pane import list_view, talk_view
 from rag.web.problem import UNEXPECTED
 from rag.web.security import Guard
@@ -59,7 +59,7 @@ import(new URL('desk/static/desk.js', document.baseURI)).then(({ mount }) => mou
 }));
 """
 
-_STYLES = ("base", "ask", "sources", "listen", "upload", "narrow")
+_STYLES = ("base", "ask", "sources", "listen", "upload", "model", "narrow")
 _HEAD = "\n".join(
     (
         '<meta name="color-scheme" content="light dark">',
@@ -100,13 +100,22 @@ class AskRequest(BaseModel):
         return [turn for past in self.history for turn in (Turn("user", past.question), Turn("assistant", past.answer))]
 
 
-def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = (), jobs: Jobs | None = None) -> FastAPI:
+def create_app(
+    engine: Engine,
+    settings: Settings,
+    *,
+    names: Iterable[str] = (),
+    jobs: Jobs | None = None,
+    is_owners: bool = False,
+) -> FastAPI:
     """The app that serves page and API for `engine`; uploads go to `jobs`, without which they are refused.
 
-    `names` are host names that the app may be reached by (see `Guard`).
+    `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
+    reaches it, and so may choose the language model.
     """
     app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(_data_routes(engine, settings, takes_uploads=jobs is not None))
+    app.include_router(model_routes(engine, settings, may_choose=is_owners))
     app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine))
     app.mount("/api", create_api(engine, settings, jobs))
@@ -186,9 +195,8 @@ def _data_routes(engine: Engine, settings: Settings, *, takes_uploads: bool) -> 
 
     @router.get("/about")
     def about() -> dict[str, Any]:
-        """Which model writes the answers ("" for none), and how much an upload may bring (null: none are taken)."""
-        uploads = {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None
-        return {"model": settings.llm if settings.uses_llm else "", "uploads": uploads}
+        """How much an upload may bring (null: none are taken)."""
+        return {"uploads": {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None}
 
     @router.get("/talks")
     def talks(if_none_match: Annotated[str, Header()] = "") -> Response:
@@ -206,13 +214,6 @@ def _data_routes(engine: Engine, settings: Settings, *, takes_uploads: bool) -> 
             return JSONResponse(talk_view(engine.talk(talk_id), settings.home), headers={"Cache-Control": "no-cache"})
         except UsageError as error:
             raise HTTPException(404, "There is no such talk.") from error
-
-    @router.get("/model")
-    def model() -> dict[str, Any]:
-        """Which language model writes the answers, and how far it is; without one the name is ""."""
-        if engine.llm is None:
-            return {"name": "", "state": "off", "done": 0, "total": 0, "detail": ""}
-        return {"name": engine.llm.name, **asdict(engine.llm.status)}
 
     @router.get("/examples")
     def examples() -> list[str]:

@@ -54,10 +54,17 @@ def browser() -> Iterator[Browser]:
 class Server:
     """The page on a free loopback port, in a thread of this process."""
 
-    def __init__(self, engine: FakeEngine | Engine, port: int = 0, jobs: Jobs | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        engine: FakeEngine | Engine,
+        port: int = 0,
+        jobs: Jobs | None = None,
+        is_owners: bool = False,
+        **settings: Any,
+    ) -> None:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
-        app = create_app(as_engine(engine), Settings(**settings), jobs=jobs)
+        app = create_app(as_engine(engine), Settings(**settings), jobs=jobs, is_owners=is_owners)
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()

@@ -93,6 +93,10 @@ class FakeEngine:
         finally:
             self.closed += 1
 
+    def use(self, llm: LLM | None) -> None:
+        """Let another model write the answers."""
+        self.llm = llm
+
     def close(self) -> None:
         """Nothing to give back."""
 
