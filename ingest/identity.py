@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ingest.text import slug
 from rag.links import vimeo_id, youtube_id
+from rag.recordings import is_kept
 from rag.types import Talk
 
 if TYPE_CHECKING:  # importing it loads numpy, which a health report does without
@@ -142,7 +143,7 @@ class Identities:
         same_title = stored.title.casefold() == talk.title.casefold()
         if draft.is_explicit or not same_title:
             return same_title
-        if all(media):
+        if all(media) and not is_kept(talk.media):  # an upload may bring a better copy of the recording
             return False
         # Two files called keynote.vtt are two talks, unless the first has moved here.
         return not (draft.is_named_by_file and _exists(Path(stored.source)) and stored.cues != talk.cues)

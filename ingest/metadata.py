@@ -2,7 +2,7 @@
 
 In this order: command line, sidecar (`<name>.json`, yt-dlp's `<name>.info.json`), NOTE header (`key: value`), the
 page's own header, file name (`Title [VIDEOID].en.vtt`). A recording beside the captions with the same stem is the last
-resort for media.
+resort for media (`ingest.recordings`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any
 
 from ingest.text import clock_ms, decode_references, one_line, seconds_ms
 from ingest.types import Meta
-from rag.links import is_address
 from rag.types import Chapter
 
-RECORDINGS = (".mp4", ".webm", ".m4a", ".mp3")
 # Endings of caption files. Of several that hold the same talk, the one with the best times is read: the first of these.
 CAPTION_ENDINGS = (
     ".json3", ".json", ".vtt", ".srt", ".sbv", ".lrc", ".html", ".htm", ".txt", ".jsonl", ".ndjson",
@@ -102,26 +100,6 @@ def meta_from_name(name: str) -> Meta:
             title=_text(match[1]) or match[2], media=f"https://www.youtube.com/watch?v={match[2]}", language=language
         )
     return Meta(title=_text(stem.replace("_", " ")), language=language)
-
-
-def media_beside(path: Path) -> str:
-    """The absolute path of a recording beside the captions with the same stem, "" when there is none."""
-    for stem in stems(path.name):
-        for ending in RECORDINGS:
-            recording = path.with_name(stem + ending)
-            if recording.is_file():
-                return str(recording.resolve())
-    return ""
-
-
-def recording_path(media: str, folder: Path) -> str:
-    """A bare file name as the absolute path of that file in `folder`, where it is there; anything else as it is.
-
-    Only a bare name: what a caption file states must not point at other places of this machine.
-    """
-    if media and not is_address(media) and Path(media).name == media and (folder / media).is_file():
-        return str((folder / media).resolve())
-    return media
 
 
 def stems(name: str) -> list[str]:

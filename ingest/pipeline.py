@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from ingest.health import warnings_for
 from ingest.identity import UPLOAD, Draft, Identities, id_from_media, id_from_title, safe_id
 from ingest.language import language_of
-from ingest.metadata import media_beside, meta_from_name, meta_from_sidecar, recording_path
+from ingest.metadata import meta_from_name, meta_from_sidecar
 from ingest.read import read_bytes
+from ingest.recordings import media_of, media_uploaded, uploaded_with
 from ingest.report import FileReport, Report, Status, listed, located
 from ingest.sentences import is_own_cutting, to_cues
 from ingest.sources import Missing, Source, find_sources, same_talk_groups
@@ -19,6 +20,7 @@ from ingest.types import Meta, NotCaptions, Problem, Reading, Unreadable
 from ingest.youtube import find_tracks
 from rag.errors import UsageError
 from rag.links import is_address
+from rag.recordings import Recording, keep
 from rag.types import Cue, Talk
 
 if TYPE_CHECKING:  # importing it loads numpy, which a health report does without
@@ -31,7 +33,7 @@ class Options:
 
     `media` and `talk_id` hold for a single talk. `lang` is the language wanted where there is a choice.
     `model_languages` is what the embedding model speaks, empty when not known. `is_upload` keeps the files' passing
-    place out of library and report. `prune` removes talks whose files are gone.
+    place out of library and report; `recordings` came with them. `prune` removes talks whose files are gone.
     """
 
     media: str = ""
@@ -39,6 +41,7 @@ class Options:
     lang: str = "en"
     prune: bool = False
     is_upload: bool = False
+    recordings: tuple[Recording, ...] = ()
     model_languages: frozenset[str] = frozenset()
 
 
@@ -78,10 +81,11 @@ class TalkWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A talk that was read and what is to be reported about it."""
+    """A talk that was read, what is to be reported about it, and the recording that was uploaded with it."""
 
     draft: Draft
     report: FileReport
+    recording: Recording | None
 
 
 def ingest(
@@ -100,7 +104,7 @@ def ingest(
     home = writer.library.home.resolve()
     own = [home / "talks", home / "superseded"]  # the library may lie below a given folder: it is no input
     for entry in _read_all(paths, options, progress, ignored, own):
-        report = entry if isinstance(entry, FileReport) else _store(entry, writer, identities)
+        report = entry if isinstance(entry, FileReport) else _store(entry, writer, identities, options)
         files.append(report)
         progress.finish(report)
     removed = _prune(paths, writer, identities) if options.prune else []
@@ -213,7 +217,11 @@ def _read_talk(source: Source, reading: Reading, options: Options, is_alone: boo
     meta = given.or_else(reading.meta).or_else(named)
     language = _language(reading, meta)
     cues = tuple(to_cues(reading, language))
-    media = _media(meta.media, source, options, is_alone)
+    recording = uploaded_with(meta.media, source, options.recordings) if is_alone else None
+    stated = meta.media
+    media = (
+        media_uploaded(stated, recording) if options.is_upload else media_of(stated, source, options.media, is_alone)
+    )
     talk = Talk(
         id=safe_id(meta.talk_id) if meta.talk_id else id_from_media(media) or id_from_title(meta.title),
         title=meta.title,
@@ -242,22 +250,9 @@ def _read_talk(source: Source, reading: Reading, options: Options, is_alone: boo
         repaired=_repaired(reading, cues),
         skipped=listed(source.path, lost),
         warnings=listed(source.path, noted),
+        recording=recording.path.name if recording else "",
     )
-    return _Read(draft, report)
-
-
-def _media(stated: str, source: Source, options: Options, is_alone: bool) -> str:
-    """The recording: as the user gave it (a file is relative to where they are), as stated, or found beside."""
-    if options.media:
-        given = Path(options.media)
-        return options.media if is_address(options.media) or not given.is_file() else str(given.resolve())
-    if options.is_upload and not is_address(stated):
-        return ""  # a stranger's captions must not make a file of this machine heard
-    if source.file is None:
-        return stated
-    if stated:
-        return recording_path(stated, source.file.parent)
-    return media_beside(source.file) if is_alone else ""
+    return _Read(draft, report, recording)
 
 
 def _language(reading: Reading, meta: Meta) -> str:
@@ -273,9 +268,13 @@ def _repaired(reading: Reading, cues: Sequence[Cue]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _store(entry: _Read, writer: TalkWriter, identities: Identities) -> FileReport:
+def _store(entry: _Read, writer: TalkWriter, identities: Identities, options: Options) -> FileReport:
     talk_id, note = identities.settle(entry.draft)
     talk = replace(entry.draft.talk, id=talk_id)
+    if options.is_upload and not talk.media and (old := writer.library.sound_record(talk_id)):
+        talk = replace(talk, media=old.talk.media)  # corrected captions come without the recording
+    if entry.recording is not None:
+        keep(entry.recording, writer.library.home)
     notes = [note] if note else []
     for former in identities.former_ids(entry.draft, talk_id):
         writer.remove(former)

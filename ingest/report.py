@@ -21,7 +21,7 @@ class FileReport:
     """What became of one talk in one file.
 
     `repaired`, `skipped` and `warnings` are lines; those about a line of the file start with `path:line: `. `error` is
-    why the file failed.
+    why the file failed. `recording` is the name of the uploaded recording that the talk got.
     """
 
     path: str
@@ -35,6 +35,7 @@ class FileReport:
     skipped: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     error: str = ""
+    recording: str = ""
 
     def as_json(self) -> FileEntry:
         """The entry of `python -m ingest --json`."""
@@ -52,6 +53,8 @@ class FileReport:
         }
         if self.error:
             entry["error"] = self.error
+        if self.recording:
+            entry["recording"] = self.recording
         return entry
 
 

@@ -3,6 +3,7 @@
     talks/<talk_id>.json                       metadata, cues, digests; readable by a person
     vectors/<model>/<talk_id>.<digest>.npy     the vectors of exactly that content
     superseded/<talk_id>.<digest>.json         replaced versions that a published index may still point at
+    recordings/<digest>.<ending>               recordings that came with uploaded captions (`rag.recordings`)
     library_id                                 names this library on a Chroma server; made when first needed
 
 Vectors are written first; the talk's JSON file, which names its content by digest, is the commit point.
@@ -24,6 +25,7 @@ import numpy as np
 from rag.embed import Vectors
 from rag.errors import NewerFormat, StoreError, unknown_talk
 from rag.files import sync_folder, write_whole
+from rag.recordings import discard_all_but
 from rag.types import Chapter, Cue, Talk
 from rag.windows import TEXT_FORM, passages, sentences
 
@@ -167,7 +169,7 @@ class Library:
             path.unlink(missing_ok=True)
 
     def discard_unused(self, in_use: set[tuple[str, str]]) -> None:
-        """Delete superseded versions, and vectors, that neither the library nor an index still needs.
+        """Delete superseded versions, vectors and recordings that neither the library nor an index still needs.
 
         `in_use` holds (talk id, digest) and (talk id, text digest) of every published index that is kept. What belongs
         to a talk that can't be read stays: nobody knows what it needs.
@@ -186,6 +188,16 @@ class Library:
             talk_id, _, digest = path.stem.rpartition(".")
             if (talk_id, digest) not in kept and talk_id not in unreadable:
                 path.unlink(missing_ok=True)
+        if not any(self._talks.glob("*.damaged*")):
+            self._discard_recordings()
+
+    def _discard_recordings(self) -> None:
+        talks = [*self._talks.glob("[!.]*.json"), *self._superseded.glob("*.json")]
+        try:
+            heard = {stored.talk.media for path in talks if (stored := _read(path))}
+        except StoreError:
+            return  # nobody knows which recording the damaged talk names
+        discard_all_but(self.home, heard)
 
     def _keep_old(self, talk_id: str) -> None:
         """Move aside a copy of the stored version, for readers whose index still points at it."""

@@ -238,6 +238,8 @@ class FileEntry(TypedDict):
     warnings: list[str]
     error: NotRequired[str]
     """Why the file failed."""
+    recording: NotRequired[str]
+    """The recording that was uploaded with the captions, by name."""
 
 
 class Ignored(TypedDict):

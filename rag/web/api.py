@@ -153,7 +153,8 @@ def create_api(engine: Engine, settings: Settings, jobs: Jobs | None = None) -> 
     def ingest(
         files: Annotated[list[UploadFile], File(min_length=1, max_length=MAX_FILES)], response: Response
     ) -> schema.Job:
-        """Caption files of any known format, `.gz` and `.zip` of them, and `.info.json` files of yt-dlp beside them.
+        """Caption files of any known format, `.gz` and `.zip` of them; with them `.info.json` files of yt-dlp, and
+        recordings, which become those of the talks whose captions have their name.
 
         They are read and stored one upload after the other; `/jobs/{job_id}` tells how far this one is.
         """

@@ -14,6 +14,7 @@ from fastapi.responses import FileResponse
 
 from rag.errors import UsageError
 from rag.links import is_address
+from rag.recordings import is_kept
 from rag.types import Talk
 
 _VIDEO = {
@@ -37,11 +38,14 @@ _AUDIO = {
 _TYPES = _VIDEO | _AUDIO
 
 
-def recording(media: str) -> Path | None:
-    """The playable file that `media` names; None when it is an address, no absolute path, no recording, or gone."""
+def recording(media: str, home: Path) -> Path | None:
+    """The playable file that `media` names; None when it is an address, no absolute path, no recording, or gone.
+
+    Uploaded recordings lie in the library at `home`.
+    """
     if not media or is_address(media) or "\0" in media:
         return None
-    path = Path(media)
+    path = home.absolute() / media if is_kept(media) else Path(media)
     return path if path.is_absolute() and path.suffix.lower() in _TYPES and path.is_file() else None
 
 
@@ -50,7 +54,7 @@ def is_video(path: Path) -> bool:
     return path.suffix.lower() in _VIDEO
 
 
-def media_routes(find_talk: Callable[[str], Talk]) -> APIRouter:
+def media_routes(find_talk: Callable[[str], Talk], home: Path) -> APIRouter:
     """`GET /desk/media/{talk_id}`: the recording of a talk, whole or in the asked ranges (206).
 
     404 for an unknown talk and for one without a recording on this machine.
@@ -60,7 +64,7 @@ def media_routes(find_talk: Callable[[str], Talk]) -> APIRouter:
     @router.api_route("/desk/media/{talk_id}", methods=["GET", "HEAD"])
     def media(talk_id: str) -> FileResponse:
         try:
-            path = recording(find_talk(talk_id).media)
+            path = recording(find_talk(talk_id).media, home)
         except UsageError as error:
             raise HTTPException(404, "There is no such talk.") from error
         if path is None:

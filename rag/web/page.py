@@ -34,7 +34,7 @@ from rag.web.chat import answer_view
 from rag.web.examples import example_questions
 from rag.web.health import health_routes
 from rag.web.jobs import Jobs
-from rag.web.limits import MAX_NAME, MAX_QUESTION, MAX_TURN
+from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLOAD
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
 from rag.web.pane import list_view, talk_view
@@ -105,8 +105,8 @@ def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = (),
     `names` are host names that the app may be reached by (see `Guard`).
     """
     app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(_data_routes(engine))
-    app.include_router(media_routes(engine.talk))
+    app.include_router(_data_routes(engine, settings, takes_uploads=jobs is not None))
+    app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine))
     app.mount("/api", create_api(engine, settings, jobs))
     app.mount("/desk/static", _Static(directory=_STATIC))
@@ -176,11 +176,17 @@ def _run_of(data: object) -> int:
     return run if isinstance(run, int) else 0
 
 
-def _data_routes(engine: Engine) -> APIRouter:
-    """What the page reads by itself: the talk list, a talk with its transcript, example questions."""
+def _data_routes(engine: Engine, settings: Settings, *, takes_uploads: bool) -> APIRouter:
+    """What the page reads by itself: what this server does, the talk list, a talk, example questions."""
     router = APIRouter(prefix="/desk")
     # Tells the page that the server is another one than before: an answer that was being written is lost.
     started = secrets.token_hex(8)
+
+    @router.get("/about")
+    def about() -> dict[str, Any]:
+        """Which model writes the answers ("" for none), and how much an upload may bring (null: none are taken)."""
+        uploads = {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None
+        return {"model": settings.llm if settings.uses_llm else "", "uploads": uploads}
 
     @router.get("/talks")
     def talks(if_none_match: Annotated[str, Header()] = "") -> Response:
@@ -195,7 +201,7 @@ def _data_routes(engine: Engine) -> APIRouter:
     @router.get("/talks/{talk_id}")
     def talk(talk_id: str) -> Response:
         try:
-            return JSONResponse(talk_view(engine.talk(talk_id)), headers={"Cache-Control": "no-cache"})
+            return JSONResponse(talk_view(engine.talk(talk_id), settings.home), headers={"Cache-Control": "no-cache"})
         except UsageError as error:
             raise HTTPException(404, "There is no such talk.") from error
 

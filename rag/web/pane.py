@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -28,21 +29,24 @@ def list_view(talks: Iterable[TalkInfo]) -> list[dict[str, Any]]:
     ]
 
 
-def talk_view(talk: Talk) -> dict[str, Any]:
-    """A talk with its transcript; a cue is `[id, start_ms, end_ms, text, speaker]` to keep long talks small."""
+def talk_view(talk: Talk, home: Path) -> dict[str, Any]:
+    """A talk of the library at `home` with its transcript.
+
+    A cue is `[id, start_ms, end_ms, text, speaker]` to keep long talks small.
+    """
     return {
         "id": talk.id,
         "title": talk.title,
         "speakers": list(talk.speakers),
         "event": talk.event,
         "date": talk.date,
-        "media": media_view(talk),
+        "media": media_view(talk, home),
         "chapters": [[chapter.start_ms, chapter.title] for chapter in talk.chapters],
         "cues": [[cue.id, cue.start_ms, cue.end_ms, cue.text, cue.speaker] for cue in talk.cues],
     }
 
 
-def media_view(talk: Talk) -> dict[str, str]:
+def media_view(talk: Talk, home: Path) -> dict[str, str]:
     """How the recording of `talk` is played.
 
     `kind` is youtube, vimeo (with `id`), video, audio (with `src`), link (a page that can't be embedded), missing (a
@@ -52,7 +56,7 @@ def media_view(talk: Talk) -> dict[str, str]:
     if not media:
         return {"kind": "none"}
     if not is_address(media):
-        path = recording(media)
+        path = recording(media, home)
         if path is None:
             return {"kind": "missing"}
         return {"kind": "video" if is_video(path) else "audio", "src": f"desk/media/{quote(talk.id, safe='')}"}

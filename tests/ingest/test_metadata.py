@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.metadata import iso_date, media_beside, meta_from_fields, meta_from_name, meta_from_sidecar, stems
+from ingest.metadata import iso_date, meta_from_fields, meta_from_name, meta_from_sidecar, stems
 from ingest.types import Meta
 from rag.types import Chapter
 
@@ -68,12 +68,6 @@ def test_hostile_fields_become_plain_text() -> None:
     assert len(meta.title) == 500
     assert meta.speakers == ("Ada[31m",)
     assert meta.talk_id == ""
-
-
-def test_a_recording_beside(tmp_path: Path) -> None:
-    (tmp_path / "Talk.m4a").touch()
-    assert media_beside(tmp_path / "Talk.en.vtt") == str((tmp_path / "Talk.m4a").resolve())
-    assert media_beside(tmp_path / "Other.vtt") == ""
 
 
 DATES = {

@@ -360,4 +360,7 @@ def test_the_sample_talks_can_be_heard(tmp_path: Path) -> None:
     ingest([ROOT / "eval" / "data" / "talks"], writer)
     assert len(writer.library.ids()) == 3
     for talk_id in writer.library.ids():
-        assert recording(writer.library.get(talk_id).media) == ROOT / "eval" / "data" / "talks" / f"{talk_id}.mp3"
+        assert (
+            recording(writer.library.get(talk_id).media, tmp_path)
+            == ROOT / "eval" / "data" / "talks" / f"{talk_id}.mp3"
+        )

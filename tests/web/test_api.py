@@ -449,7 +449,7 @@ def test_the_document_states_limits_and_its_examples_hold(engine: FakeEngine) ->
     assert set(document["paths"]) == {"/search", "/ask", "/talks", "/talks/{talk_id}", "/ingest", "/jobs/{job_id}"}
     question = document["components"]["schemas"]["AskRequest"]["properties"]["question"]
     assert (question["minLength"], question["maxLength"]) == (1, MAX_QUESTION)
-    for stated in ("1,000,000 bytes", "20 files", "100,000,000 bytes", "16 earlier turns"):
+    for stated in ("1,000,000 bytes", "20 files", "500,000,000 bytes", "16 earlier turns"):
         assert stated in " ".join(document["info"]["description"].split())
     checked = 0
     for name, component in document["components"]["schemas"].items():

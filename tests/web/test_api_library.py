@@ -150,6 +150,27 @@ def test_an_upload_is_stored_and_found_and_what_could_not_be_read_is_named(serve
 
 
 @pytest.mark.slow
+def test_a_recording_goes_with_its_captions_and_is_heard(server: Server, home: Path) -> None:
+    vtt = b"WEBVTT\n\n00:01.000 --> 00:03.000\nHerons stand still.\n"
+    sound = (TALKS / f"{PAGER}.mp3").read_bytes()
+    files = [("files", (name, content)) for name, content in (("h.vtt", vtt), ("h.mp3", sound), ("x.mp3", b"ID3"))]
+    job = uploaded(server, files)
+    (entry,) = job["report"]["files"]
+    assert (entry["status"], entry["recording"]) == ("added", "h.mp3")
+    why = "no captions of its name came with it, or they name a recording elsewhere"
+    assert job["report"]["ignored"] == [{"path": "x.mp3", "why": why}]
+    until_found(server, "herons still", entry["talk_id"])
+    heard = httpx.get(f"{server.url}desk/media/{entry['talk_id']}", headers={"Range": "bytes=100-199"})
+    assert (heard.status_code, heard.headers["content-type"]) == (206, "audio/mpeg")
+    assert heard.content == sound[100:200]
+    assert httpx.get(f"{server.url}desk/talks/{entry['talk_id']}").json()["media"]["kind"] == "audio"
+    assert len(list((home / "recordings").iterdir())) == 1
+    alone = uploaded(server, files[1:2])
+    (failed,) = alone["report"]["files"]
+    assert failed["error"] == "h.mp3: a recording, expected its captions with it; nothing is transcribed here"
+
+
+@pytest.mark.slow
 def test_a_description_of_yt_dlp_goes_with_its_captions(server: Server) -> None:
     vtt = b"WEBVTT\n\n00:01.000 --> 00:03.000\nOtters juggle stones.\n"
     info = {"id": "VIDEOID22ch", "title": "Otters", "extractor": "youtube", "upload_date": "20250102",

@@ -22,10 +22,10 @@ def clip(tmp_path: Path) -> Path:
     return path
 
 
-def client(*media: str) -> TestClient:
+def client(*media: str, home: Path = Path("/nowhere")) -> TestClient:
     talks = [talk_of("Hi.", talk_id=f"t{n}", media=name) for n, name in enumerate(media)]
     app = FastAPI()
-    app.include_router(media_routes(FakeEngine(talks).talk))
+    app.include_router(media_routes(FakeEngine(talks).talk, home))
     return TestClient(app)
 
 
@@ -86,7 +86,7 @@ def test_captions_can_not_name_just_any_file(tmp_path: Path, clip: Path) -> None
     ]
     page = client(*unplayable)
     for n, media in enumerate(unplayable):
-        assert recording(media) is None
+        assert recording(media, tmp_path) is None
         assert page.get(f"/desk/media/t{n}").status_code == 404
 
 

@@ -105,7 +105,7 @@ def test_talk_view_is_compact_and_tells_no_path(tmp_path: Path) -> None:
     recording = tmp_path / "x.mp3"
     recording.write_bytes(b"")
     talk = replace(TALK, media=str(recording), source=str(tmp_path / "x.vtt"), chapters=(Chapter(2000, "Two"),))
-    view = talk_view(talk)
+    view = talk_view(talk, tmp_path)
     assert view["media"] == {"kind": "audio", "src": "desk/media/a%20b"}
     assert view["cues"][1] == ["s2", 2000, 4000, "One.", "Ben"]
     assert view["chapters"] == [[2000, "Two"]]
@@ -124,7 +124,7 @@ def test_talk_view_is_compact_and_tells_no_path(tmp_path: Path) -> None:
     ],
 )
 def test_media_kinds(media: str, view: dict[str, str]) -> None:
-    shown = media_view(replace(TALK, media=media))
+    shown = media_view(replace(TALK, media=media), Path("/nowhere"))
     assert {key: value for key, value in shown.items() if key != "url"} == view
     assert shown.get("url", "") == (media if media.startswith("https:") else "")
 
