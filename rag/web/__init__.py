@@ -8,7 +8,7 @@
     markdown.py  Answer -> Markdown for the clipboard
     media.py     recordings, by talk id, in ranges
     security.py  headers of every response; Host and Origin of every request
-    static/      what runs in the browser
+    static/      what runs in the browser: desk.js wires the parts, each of which is a file
 
 Text of talks, questions and models reaches the browser as JSON and is shown with `textContent` alone: it is never
 parsed as HTML, Markdown or template on its way.

@@ -58,7 +58,7 @@ import(new URL('desk/static/desk.js', document.baseURI)).then(({ mount }) => mou
 }));
 """
 
-_STYLES = ("base", "ask", "sources", "listen", "narrow")
+_STYLES = ("base", "ask", "sources", "listen", "upload", "narrow")
 _HEAD = "\n".join(
     (
         '<meta name="color-scheme" content="light dark">',

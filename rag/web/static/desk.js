@@ -5,6 +5,7 @@ import { createConversation } from "./conversation.js";
 import { h } from "./dom.js";
 import { createLibrary } from "./library.js";
 import { createPane } from "./pane.js";
+import { createUploads } from "./upload.js";
 
 const NOTICE_MS = 4000;
 
@@ -68,7 +69,10 @@ export function mount({ element, ask, stop, onAnswer }) {
   const library = createLibrary(root, {
     onOpen: (id) => openTalk(id),
     isBusy: () => conversation.running,
-    onTalks: showState,
+    onTalks() {
+      showState();
+      if (root.dataset.ready !== undefined && conversation.last === null) showExamples();
+    },
     onServer(answers, restarted) {
       banner.hidden = answers;
       banner.textContent = answers ? "" : "The server does not answer. Trying again…";
@@ -157,6 +161,22 @@ export function mount({ element, ask, stop, onAnswer }) {
     root.querySelector(".examples").replaceChildren(...questions.map((text) => h("li", {}, button(text))));
   }
 
+  /** What this server does: which model answers, and whether talks can be added. */
+  async function showAbout() {
+    const response = await fetch("desk/about");
+    if (!response.ok) return;
+    const { model, uploads } = await response.json();
+    part("model").textContent = model ? `Answers are written by ${model}` : "Answers are quotes: no language model is set";
+    if (uploads) {
+      createUploads(root, { limits: uploads, onStored: (ids) => library.waitFor(ids), onOpen: showTalk, say });
+    }
+  }
+
+  function showTalk(id) {
+    show("read");
+    openTalk(id);
+  }
+
   root.querySelector(".composer").addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -217,6 +237,7 @@ export function mount({ element, ask, stop, onAnswer }) {
     root.dataset.ready = "";
     if (conversation.last === null) await showExamples();
     library.watch();
+    await showAbout();
   }
   begin();
 }

@@ -4,6 +4,8 @@ import { count, h, joined, lengthText } from "./dom.js";
 
 const LOOK_EVERY_MS = 20000;
 const LOOK_WHILE_RUNNING_MS = 3000;
+const LOOK_FOR_NEW_MS = 300;
+const NEW_WITHIN_LOOKS = 60;
 const FACETS = [
   { name: "talk", label: "Talk", of: (talk) => [talk.id], text: (talk) => talk.title },
   { name: "speaker", label: "Speaker", of: (talk) => talk.speakers },
@@ -55,6 +57,15 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
   function noAnswer(error) {
     if (!(error instanceof TypeError)) throw error; // fetch fails with a TypeError when nobody answers
     onServer(false, false);
+  }
+
+  /** Looks until all these talks are listed, which takes the server a second after it has stored them. */
+  async function waitFor(ids) {
+    for (let looks = 0; looks < NEW_WITHIN_LOOKS; looks++) {
+      await look();
+      if (ids.every((wanted) => talks.some(({ id }) => id === wanted))) return;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_FOR_NEW_MS));
+    }
   }
 
   async function watch() {
@@ -135,6 +146,7 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
   return {
     look,
     watch,
+    waitFor,
     load,
     /** What the reader restricts the search to: { talk, speaker, event, year }, "" for no restriction. */
     get filters() {
