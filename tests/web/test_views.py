@@ -162,23 +162,45 @@ def _html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
+def examples(*talks: Talk) -> list[str]:
+    return example_questions([info_of(talk) for talk in talks], {talk.id: talk for talk in talks}.__getitem__)
+
+
 def test_examples_prefer_questions_that_stand_alone_and_fall_back_to_subjects() -> None:
     asked = talk_of(
         "What do you think about that thing?",
         "How does a pager survive the month of September?",
         "It does not.",
         talk_id="asked",
+        title="Asked?",
         date="2025",
     )
     told = talk_of(
-        *["Batching is about batching tokens."] * 3, "Nothing.", talk_id="told", speakers=["Ada"], date="2024"
-    )
-    panel = talk_of(*["Tokens cost money, tokens cost time."] * 4, talk_id="panel", speakers=["Ben", "Cy"], date="2023")
+        *["Ask about batching."] * 2, "Batching, always.", "Nothing.", talk_id="told", title="Told: More", speakers=["Ada"],
+        date="2024",
+    )  # fmt: skip
+    panel = talk_of(
+        "The Block Template is old.", "A block template, tokens.", "Our block template.", "Whose tokens?", "Tokens.",
+        talk_id="panel", speakers=["Cy", "Ben"], date="2023",
+    )  # fmt: skip
     empty = talk_of(talk_id="empty", date="2026")
-    library = {talk.id: talk for talk in (asked, told, panel, empty)}
-    assert example_questions([info_of(talk) for talk in library.values()], library.__getitem__) == [
+    assert examples(asked, told, panel, empty) == [
         "How does a pager survive the month of September?",
-        "What does Ada say about “batching”?",
-        "What is said about “money”?",
+        "What does Ada say about batching?",
+        "What does Cy say about the block template?",
+        "What are the main points of Told?",
     ]
-    assert example_questions([], library.__getitem__) == []
+    assert examples() == []
+
+
+def test_subjects_of_examples_are_things_not_small_words_and_many_rather_than_one() -> None:
+    talk = talk_of(
+        *["That's really something we don't know."] * 9,
+        *["Each token, always."] * 3,
+        "We count tokens.",
+        "Tokens.",
+        talk_id="t",
+        title="?",
+    )
+    assert examples(talk) == ["What is said about tokens?"]
+    assert examples(talk_of("Hi.", talk_id="t", title="x" * 81)) == []
