@@ -2,6 +2,7 @@
 
     page.py      the FastAPI app: Gradio for asking, plain routes for talks, recordings and static files
     api.py       the same library for programs; requests.py, limits.py, problem.py and jobs.py belong to it
+    head.py      the page's own title and description
     health.py    whether the process lives and can answer
     chat.py      Answer -> the data that the conversation shows
     pane.py      Talk -> the data that player and transcript show

@@ -32,6 +32,7 @@ from rag.types import Filters, Turn
 from rag.web.api import create_api
 from rag.web.chat import answer_view
 from rag.web.examples import example_questions
+from rag.web.head import OwnHead
 from rag.web.health import health_routes
 from rag.web.jobs import Jobs
 from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLOAD
@@ -120,6 +121,7 @@ def create_app(engine: Engine, settings: Settings, *, names: Iterable[str] = (),
         show_error=False,
         max_file_size=1,  # Gradio takes uploads from anyone who finds the route; the page has no use for them
     )
+    app.add_middleware(OwnHead)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
     return app
 

@@ -78,6 +78,21 @@ def test_the_page_names_no_outside_host_and_holds_no_data(server: Server) -> Non
     assert loaded == []
 
 
+def test_the_page_has_a_title_and_description_of_its_own(server: Server) -> None:
+    home = httpx.get(server.url)
+    assert int(home.headers["content-length"]) == len(home.content)
+    head = home.text[: home.text.index("<script")]
+    assert re.findall(r"<title>(.*?)</title>", head) == ["talkcite"]
+    described = "Ask recorded talks a question: every sentence of the answer links to the moment it was said."
+    assert re.findall(r'<meta (?:name|property)="(description|og:\w+|twitter:\w+)" content="(.*?)"', home.text) == [
+        ("description", described), ("og:title", "talkcite"), ("og:type", "website"), ("og:description", described),
+    ]  # fmt: skip
+    assert "gradio.app" not in home.text
+    assert "githubusercontent" not in home.text
+    icon = httpx.get(f"{server.url}desk/static/icon.svg")
+    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+
+
 def test_the_template_has_no_place_where_gradio_would_run_data() -> None:
     template = Path("rag/web/static/desk.html")
     text = (Path(__file__).parents[2] / template).read_text(encoding="utf-8")

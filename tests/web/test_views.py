@@ -176,8 +176,8 @@ def test_examples_prefer_questions_that_stand_alone_and_fall_back_to_subjects() 
         date="2025",
     )
     told = talk_of(
-        *["Ask about batching."] * 2, "Batching, always.", "Nothing.", talk_id="told", title="Told: More", speakers=["Ada"],
-        date="2024",
+        *["Ask about batching."] * 2, "Batching, always.", "Nothing.",
+        talk_id="told", title="Told: More", speakers=["Ada"], date="2024",
     )  # fmt: skip
     panel = talk_of(
         "The Block Template is old.", "A block template, tokens.", "Our block template.", "Whose tokens?", "Tokens.",
