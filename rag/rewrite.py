@@ -14,7 +14,7 @@ from rag.types import Turn
 _OPENING = re.compile(r"^\W*(?:and|so|but|or|then|what about|how about|really|also|ok|okay|tell me more|more)\b", re.I)
 _LEANING = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|then|one|ones|other|others|"
-    r"another|same|else|former|latter|above|previous|earlier|before)\b",
+    r"another|same|else|former|latter|above|previous|earlier|before|such)\b",
     re.I,
 )
 # The same words where they point at nothing that was said before.
@@ -27,6 +27,7 @@ _HARMLESS = re.compile(
     | \b(?<!the\s)(?:others?|another)\b(?!\W*$)
     | \b(?:before|above)\b(?!\W*$) | (?:(?<=\band\s)|(?<=,\s))then\b
     | \b(?:same|earlier)\b(?=[\s-]+(?!as\b|for\b|in\b|with\b|when\b|you\b|and\b)\w)
+    | \bsuch\b(?=\s+as\b)
     | \bthose\b(?=\s+(?:who|that|which|of|in|on|not|with)\b)
     """,
     re.I | re.X,

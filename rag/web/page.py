@@ -186,9 +186,8 @@ def _data_routes(engine: Engine, settings: Settings, *, takes_uploads: bool) -> 
 
     @router.get("/about")
     def about() -> dict[str, Any]:
-        """Which model writes the answers ("" for none), and how much an upload may bring (null: none are taken)."""
-        uploads = {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None
-        return {"model": settings.llm if settings.uses_llm else "", "uploads": uploads}
+        """What this server does: how much an upload may bring (null: none are taken)."""
+        return {"uploads": {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None}
 
     @router.get("/talks")
     def talks(if_none_match: Annotated[str, Header()] = "") -> Response:

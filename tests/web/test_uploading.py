@@ -268,18 +268,3 @@ def test_a_server_without_uploads_offers_none(
     drop(page, "dropped.vtt", b"x")
     assert page.evaluate("window.covered") is False
     assert page.locator(".uploads").is_hidden()
-
-
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        ({"llm": "off"}, "Answers are quotes: no language model is set"),
-        ({"llm": "a/model"}, "Answers are written by a/model"),
-    ],
-)
-def test_the_page_says_who_answers(
-    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any], settings: dict[str, str], line: str
-) -> None:
-    page, _ = open_page(serve(engine, **settings).url)
-    page.wait_for_selector("[data-part=model]:not(:empty)")
-    assert page.locator("[data-part=model]").inner_text() == line

@@ -4,6 +4,7 @@ import { readAddress, showInAddress } from "./address.js";
 import { createConversation } from "./conversation.js";
 import { h } from "./dom.js";
 import { createLibrary } from "./library.js";
+import { showModel } from "./model.js";
 import { createPane } from "./pane.js";
 import { createUploads } from "./upload.js";
 
@@ -166,12 +167,11 @@ export function mount({ element, ask, stop, onAnswer }) {
     root.querySelector(".examples").replaceChildren(...questions.map((text) => h("li", {}, button(text))));
   }
 
-  /** What this server does: which model answers, and whether talks can be added. */
+  /** What this server does: whether talks can be added. */
   async function showAbout() {
     const response = await fetch("desk/about");
     if (!response.ok) return;
-    const { model, uploads } = await response.json();
-    part("model").textContent = model ? `Answers are written by ${model}` : "Answers are quotes: no language model is set";
+    const { uploads } = await response.json();
     if (uploads) {
       createUploads(root, { limits: uploads, onStored: (ids) => library.waitFor(ids), onOpen: showTalk, say });
     }
@@ -243,6 +243,7 @@ export function mount({ element, ask, stop, onAnswer }) {
     if (conversation.last === null) await showExamples();
     library.watch();
     await showAbout();
+    await showModel(part("model"));
   }
   begin();
 }
