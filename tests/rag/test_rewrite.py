@@ -43,6 +43,7 @@ def test_only_questions_that_lean_on_the_conversation_change(question: str, sear
         "What happened before the outage of the cluster?",
         "Why does Bitcoin converge on one chain?",
         "What is FROST?",
+        "Do formats such as WebVTT keep the words?",
     ],
 )
 def test_a_question_that_names_what_it_asks_about_stands_alone(question: str) -> None:
@@ -63,6 +64,7 @@ def test_a_question_that_names_what_it_asks_about_stands_alone(question: str) ->
         "What happened when it broke?",
         "What did the guest say when it crashed?",
         "What else did Devraj Pellini learn about agents?",
+        "Why couldn't such a developer simply push something through?",
         "Why Berlin?",
         "And why Bitcoin converges on one chain?",
     ],

@@ -178,11 +178,13 @@ def test_strips_show_where_it_is_said_and_jump_there(
     engine.script = [replace(answer, hits=(Hit(second, 9, 10, 0.5, Span(9, 10)),))]
     page, _ = open_page(serve(engine).url)
     ask(page, "Where?")
+    legend = "Where it is said: 1 cited  also about it. Click to listen from there."
+    assert page.locator(".legend").inner_text() == legend
     assert page.locator(".strip .name").all_inner_texts() == ["First talk", "Second talk"]
-    assert page.locator(".pin").evaluate_all("pins => pins.map(pin => pin.style.left)") == ["10%", "50%"]
-    heat = page.locator(".heat").evaluate("heat => [heat.style.left, heat.style.width]")
+    assert page.locator(".rows .pin").evaluate_all("pins => pins.map(pin => pin.style.left)") == ["10%", "50%"]
+    heat = page.locator(".rows .heat").evaluate("heat => [heat.style.left, heat.style.width]")
     assert heat == ["30%", "6.67%"]
-    page.click(".pin >> nth=1")
+    page.click(".rows .pin >> nth=1")
     page.wait_for_selector(".cue.active")
     assert active(page) == 15
     track = page.locator(".track >> nth=1").bounding_box()
@@ -190,6 +192,29 @@ def test_strips_show_where_it_is_said_and_jump_there(
     page.mouse.click(track["x"] + track["width"] * 0.81, track["y"] + track["height"] / 2)
     page.wait_for_function("document.querySelector('.title').textContent === 'Second talk'")
     assert active(page) == 24
+
+
+def test_written_claims_are_marked_in_words_and_quotes_not_at_all(
+    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    answer = quoting(engine.library[0], 3, 9, 20)
+    page, _ = open_page(serve(engine).url)
+    engine.script = [answer]
+    ask(page, "Quotes?")
+    assert page.locator(".support").count() == 0
+    assert page.locator(".by").inner_text() == "Quoted word for word"
+    backed, weak, lone = answer.claims
+    claims = (backed, replace(weak, support="weak"), replace(lone, support="unsupported"))
+    engine.script = [replace(answer, claims=claims, answered_by="a model")]
+    ask(page, "Written?")
+    assert page.locator(".support > [aria-hidden]").all_inner_texts() == [
+        "✓", "≈ weakly backed", "? not backed by the talks",
+    ]  # fmt: skip
+    assert page.locator(".support .sr-only").all_text_contents() == [
+        "Backed by the cited words", "The cited words back this only in part", "No cited words back this",
+    ]  # fmt: skip
+    by_line = "Written by a model. ✓ means: backed by the cited words"
+    assert page.locator(".turn:last-child .by").inner_text() == by_line
 
 
 def test_copying(engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]) -> None:

@@ -180,6 +180,22 @@ def test_a_phone_shows_everything_without_overflow(
     assert chip["height"] >= 24
 
 
+def test_on_a_phone_a_link_to_a_moment_opens_the_transcript_there(
+    engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    url = serve(engine).url
+    page, _ = open_page(f"{url}?talk=two&t=18#s10", **phone)
+    assert page.locator(".cue.active").is_visible()
+    assert page.locator("audio").is_visible()
+    page.tap("[data-show=ask]")
+    ask(page, "Topic 3?")
+    assert page.locator(".claim").first.is_visible()
+    page.reload()
+    page.wait_for_selector(".desk[data-ready]")
+    assert page.locator(".claim").first.is_visible()
+
+
 def test_transcript_search_chapters_and_follow(
     engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
 ) -> None:

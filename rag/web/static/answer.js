@@ -46,7 +46,9 @@ export function createAnswer(onPlay) {
     put(notice, view.notice);
     element.dataset.by = view.answered_by === "quotes" ? "quotes" : "model";
 
-    claims.show(view.claims, (claim) => claimElement(claim, moments, view.answered_by, onPlay), supportMark);
+    // A quote is what was said: there is nothing to check.
+    const shown = view.answered_by === "quotes" ? view.claims.map((claim) => ({ ...claim, support: null })) : view.claims;
+    claims.show(shown, (claim) => claimElement(claim, moments, view.answered_by, onPlay), supportMark);
     cards.show(view.citations, (citation) => card(citation, onPlay, many));
     sources.hidden = !view.citations.length;
     showAll.hidden = view.citations.length <= CARDS_SHOWN || cards.element.classList.contains("all");

@@ -199,5 +199,7 @@ const plain = (view) => (view.abstained ? "The talks don't cover this." : view.c
 
 function byLine({ answered_by, claims, abstained }) {
   if (abstained || !claims.length) return "";
-  return answered_by === "quotes" ? "Quoted word for word" : `Written by ${answered_by}`;
+  if (answered_by === "quotes") return "Quoted word for word";
+  const legend = claims.some(({ support }) => support === "supported") ? ". ✓ means: backed by the cited words" : "";
+  return `Written by ${answered_by}${legend}`;
 }

@@ -150,8 +150,13 @@ export function mount({ element, ask, stop, onAnswer }) {
   async function restoreFromAddress({ step }) {
     const { talk, cue, ms } = readAddress();
     const wanted = talk || (cue && pane.talk?.id);
-    if (wanted) await openTalk(wanted, { cue, ms, play: false, step });
-    else if (pane.talk && !step) pane.close();
+    if (!wanted) {
+      if (pane.talk && !step) pane.close();
+      return;
+    }
+    await openTalk(wanted, { cue, ms, play: false, step });
+    // On narrow screens, whoever follows a link to a moment wants to read it; whoever comes back to an answer, that.
+    if (pane.talk && conversation.last === null) show("read");
   }
 
   async function showExamples() {

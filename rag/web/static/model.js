@@ -23,7 +23,7 @@ export function createModel(root, line, { say }) {
   }
 
   function show(model) {
-    text.textContent = sentence(model);
+    text.textContent = text.title = sentence(model);
     bar.hidden = model.state !== "fetching";
     bar.value = model.total ? model.done / model.total : 0;
     open.hidden = !model.local;

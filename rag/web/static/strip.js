@@ -7,10 +7,23 @@ const TALKS_SHOWN = 5;
 
 /** `onPlay(moment)`: the reader chose a place. Returns { element, update(view) }. */
 export function createStrips(onPlay) {
-  const rows = keyed(h("div", { class: "strips", "aria-hidden": "true" }));
+  const rows = keyed(h("div", { class: "rows" }));
+  const legend = h(
+    "p",
+    { class: "legend" },
+    "Where it is said: ",
+    h("span", { class: "pin", text: "1" }),
+    " cited ",
+    h("span", { class: "heat" }),
+    " also about it. Click to listen from there.",
+  );
+  const element = h("div", { class: "strips", "aria-hidden": "true" }, legend, rows.element);
   return {
-    element: rows.element,
-    update: (view) => rows.show(view.abstained ? [] : byTalk(view), (row) => strip(row, onPlay)),
+    element,
+    update(view) {
+      rows.show(view.abstained ? [] : byTalk(view), (row) => strip(row, onPlay));
+      element.hidden = rows.element.hidden;
+    },
   };
 }
 
