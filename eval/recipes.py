@@ -22,6 +22,7 @@ from rag.retrieve import MAX_HIT_CUES
 from rag.types import Span, Talk
 
 DEPTH = 50  # what a recipe is asked for, before overlaps are dropped
+_WINDOW_CUES, _WINDOW_STEP = 5, 2
 
 Search = Callable[[str], Sequence[Span]]
 """A question -> stretches of the talk, positions of cues, best first; they may overlap and be of any length."""
@@ -56,10 +57,10 @@ def budgeted(found: Sequence[Span], count: int) -> list[Span]:
     return kept[:count]
 
 
-def windows(talk: Talk, size: int = 5, step: int = 2) -> list[Span]:
-    """Windows of `size` cues, `step` apart, which together cover the talk."""
-    firsts = range(0, max(len(talk.cues) - size + step, 1), step)
-    return [Span(first, min(first + size, len(talk.cues)) - 1) for first in firsts]
+def windows(talk: Talk) -> list[Span]:
+    """Windows of 5 cues, 2 apart, which together cover the talk."""
+    firsts = range(0, max(len(talk.cues) - _WINDOW_CUES + _WINDOW_STEP, 1), _WINDOW_STEP)
+    return [Span(first, min(first + _WINDOW_CUES, len(talk.cues)) - 1) for first in firsts]
 
 
 def bm25(texts: Sequence[str], k1: float = 1.2, b: float = 0.75) -> Callable[[str], list[float]]:
@@ -159,14 +160,14 @@ def langchain(_: Embedder, *, ensemble: bool = False) -> Recipe:
     return ready
 
 
-def txtai(_: Embedder, *, size: int = 5, step: int = 2) -> Recipe:
-    """txtai's hybrid index, meaning and words 1 : 1, over windows of `size` cues: cutting is left to its user."""
+def txtai(_: Embedder) -> Recipe:
+    """txtai's hybrid index, meaning and words 1 : 1, over windows of 5 cues, since cutting is left to its user."""
     from txtai import Embeddings
 
     model: dict[str, object] = {}  # txtai keeps loaded models in it
 
     def ready(talk: Talk) -> Search:
-        spans = windows(talk, size, step)
+        spans = windows(talk)
         index = Embeddings(path=str(bundled_model_folder()), hybrid=True, gpu=False, models=model)
         index.index(list(enumerate(_texts(talk, spans))))
 
@@ -187,7 +188,6 @@ RECIPES: dict[str, Callable[[Embedder], Recipe]] = {
     "llamaindex-sentences": partial(llamaindex, link_to_window=False),
     "langchain-chunks": langchain,
     "langchain-ensemble": partial(langchain, ensemble=True),
-    "txtai-windows": txtai,
-    "txtai-sentences": partial(txtai, size=1, step=1),
+    "txtai-hybrid": txtai,
     "plain-fusion": plain_fusion,
 }

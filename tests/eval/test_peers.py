@@ -68,12 +68,11 @@ def test_the_budget_is_kept_whatever_is_found(spans: list[Span]) -> None:
     assert len(cues) == len(set(cues)) <= 40
 
 
-@pytest.mark.parametrize(("size", "step"), [(5, 2), (1, 1)])
-@given(count=st.integers(1, 40))
-def test_windows_cover_a_talk_without_one_inside_another(size: int, step: int, count: int) -> None:
-    spans = windows(talk_of(*["word"] * count), size, step)
+@given(st.integers(1, 40))
+def test_windows_cover_a_talk_without_one_inside_another(count: int) -> None:
+    spans = windows(talk_of(*["word"] * count))
     assert {cue for first, last in spans for cue in range(first, last + 1)} == set(range(count))
-    assert all(last - first < size for first, last in spans)
+    assert all(last - first < 5 for first, last in spans)
     assert all(a.first < b.first and a.last < b.last for a, b in pairwise(spans))
 
 
