@@ -39,14 +39,13 @@ def problem_of(library: Library, name: str, server: Server | None = None) -> str
     if damage := broken_seal(generation):
         return damage
     if not manifest.collection:
-        with closing(ChromaFolder(generation / "chroma")) as folder:
+        with closing(ChromaFolder(generation / "chroma", manifest.talks.values())) as folder:
             if folder.size() != manifest.windows:
                 return f"{folder.size()} vectors in Chroma, expected {manifest.windows}"
             return _wrong_sample(library, manifest, folder) or _out_of_reach(library, manifest, folder)
     if server is None:
         return "its vectors are on a Chroma server, and neither RAG_CHROMA_URL nor CHROMA_API_KEY is set"
-    digests = {info.id: info.text_digest for info in manifest.talks.values()}
-    with closing(ServerVectors(server, manifest.collection, digests)) as store:
+    with closing(ServerVectors(server, manifest.collection, manifest.talks.values())) as store:
         there = store.contents()
         for info in manifest.talks.values():
             if (count := there[content_key(info.id, info.text_digest)]) != info.windows:

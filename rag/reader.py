@@ -42,15 +42,14 @@ class Generation:
             if damage := broken_seal(folder):  # opening it could end this process
                 raise StoreError(f"{damage}; 'python -m rag doctor --repair'")
             if not manifest.collection:
-                return ChromaFolder(folder / "chroma")
+                return ChromaFolder(folder / "chroma", manifest.talks.values())
             if server is None:
                 raise StoreError(
                     f"{folder}: its vectors are on a Chroma server, and neither RAG_CHROMA_URL nor CHROMA_API_KEY is "
                     "set; set it, or ingest once to bring them into the library's folder"
                 )
-            return ServerVectors(server, manifest.collection, digests)
+            return ServerVectors(server, manifest.collection, manifest.talks.values())
 
-        digests = {info.id: info.text_digest for info in manifest.talks.values()}
         self.name = name
         self.manifest = manifest
         self.words = WordArm(folder / "lexical", manifest)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rag.library import StoredTalk
-from rag.windows import passages
+from rag.manifest import TalkInfo
+from rag.windows import last_cue, passages
+
+Contents = Mapping[str, TalkInfo]  # the talks of a generation by their `content_key`
 
 # Chroma Cloud's limits, kept everywhere so that a library can move. Only copies for other clients are ever cut: what
 # is searched and shown comes from the library.
@@ -52,6 +55,21 @@ def content_key(talk_id: str, text_digest: str) -> str:
     if len(key) + _ROOM_FOR_POSITION > _ID_BYTES:  # talk ids are ASCII
         key = f"{hashlib.sha256(talk_id.encode()).hexdigest()[:32]}/{text_digest}"
     return key
+
+
+def contents_of(talks: Iterable[TalkInfo]) -> Contents:
+    """The talks of a generation by what the ids of their records start with."""
+    return {content_key(info.id, info.text_digest): info for info in talks}
+
+
+def place_of(record_id: str, contents: Contents) -> tuple[str, int, int] | None:
+    """Talk id, first and last cue of a record's passage; None when its content is not among these.
+
+    An id says it all, so that a search needs no metadata, which takes Chroma longer to read than to find.
+    """
+    content, _, first = record_id.rpartition("/")
+    info = contents.get(content)
+    return None if info is None else (info.id, int(first), last_cue(int(first), info.cues))
 
 
 def content_of(record_id: str) -> str:

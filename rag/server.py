@@ -8,7 +8,7 @@ that it never sees half a talk, and two generations can be served at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,8 @@ from rag import vectors
 from rag.embed import Vectors
 from rag.errors import StoreError
 from rag.library import StoredTalk
-from rag.records import content_of
+from rag.manifest import TalkInfo
+from rag.records import content_of, contents_of
 from rag.settings import Settings
 from rag.vectors import Found
 
@@ -74,15 +75,15 @@ def server_of(settings: Settings) -> Server | None:
 class ServerVectors:
     """A `VectorStore` in a collection on a server. Any number of processes may have it open.
 
-    `wanted` (talk id -> text digest) is what a reader's generation holds; other records are as good as not there. None
-    takes all. Only a writer says `create`, and only a writer waits long.
+    `talks` is what a reader's generation holds; other records are as good as not there. Only a writer says `create`,
+    and only a writer waits long.
     """
 
     def __init__(
-        self, server: Server, collection: str, wanted: Mapping[str, str] | None = None, *, create: bool = False
+        self, server: Server, collection: str, talks: Iterable[TalkInfo] = (), *, create: bool = False
     ) -> None:
         self._server = server
-        self._wanted = wanted
+        self._contents = contents_of(talks)
         _greet(server)
         with self._told():
             self._client = _client(server, _WRITE_S if create else _READ_S)
@@ -118,10 +119,8 @@ class ServerVectors:
         most = _CLOUD_BATCH if self._server.is_cloud else 20 * count
         while True:
             with self._told():
-                replies = vectors.ask(self._collection, query, asked)
-            found = [
-                item for item, digest in replies if self._wanted is None or self._wanted.get(item.talk_id) == digest
-            ]
+                replies = vectors.ask(self._collection, query, asked, self._contents)
+            found = [passage for passage in replies if passage is not None]
             if len(found) >= count or len(replies) < asked or asked >= most:
                 return found[:count]
             asked = min(4 * asked, most)

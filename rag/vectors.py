@@ -18,7 +18,8 @@ import numpy as np
 from rag.embed import Vectors
 from rag.errors import StoreError
 from rag.library import StoredTalk
-from rag.records import Record, records_of
+from rag.manifest import TalkInfo
+from rag.records import Contents, Record, contents_of, place_of, records_of
 
 COLLECTION = "passages"
 _BATCH = 5000  # records a request; Chroma's own limit is 5,461 here, and the smaller of the two is used
@@ -66,15 +67,17 @@ class VectorStore(Protocol):
 class ChromaFolder:
     """A `VectorStore` in a folder of its own, which only one process at a time may have open for writing.
 
-    Only a writer says `create`: a reader must never leave an empty store where a full one was expected.
+    A reader says which `talks` it expects to find. Only a writer says `create`: a reader must never leave an empty
+    store where a full one was expected.
     """
 
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
+    def __init__(self, folder: Path, talks: Iterable[TalkInfo] = (), *, create: bool = False) -> None:
         # Imported here: it costs most of a second, which commands that never search must not pay.
         import chromadb
 
         if not create and not (folder / "chroma.sqlite3").is_file():
             raise StoreError(f"{folder}: there is no Chroma store; 'python -m rag doctor --repair' makes one")
+        self._contents = contents_of(talks)
         self._client: Any = None
         self._no_write = f"{folder}: Chroma can't write ({{}}); free space"
         try:
@@ -108,7 +111,11 @@ class ChromaFolder:
     def nearest(self, query: Vectors, count: int) -> list[Found]:
         """See `VectorStore`."""
         with _told():
-            return [found for found, _ in ask(self._collection, query, count)]
+            found = ask(self._collection, query, count, self._contents)
+        known = [passage for passage in found if passage is not None]
+        if len(known) < len(found):
+            raise StoreError("Chroma holds passages of other talks than its manifest; 'python -m rag doctor --repair'")
+        return known
 
     def size(self) -> int:
         """See `VectorStore`."""
@@ -191,15 +198,12 @@ def _place(record: Record) -> dict[str, str | int]:
     return {name: record.metadata[name] for name in ("talk_id", "first", "last")}
 
 
-def ask(collection: Any, query: Vectors, count: int) -> list[tuple[Found, str]]:
-    """The `count` records nearest to `query`, best first, each with the text digest of its content."""
-    reply = collection.query(query_embeddings=[query], n_results=count, include=["metadatas", "distances"])
+def ask(collection: Any, query: Vectors, count: int, contents: Contents) -> list[Found | None]:
+    """The `count` records nearest to `query`, best first; None for each whose content is not among these."""
+    reply = collection.query(query_embeddings=[query], n_results=count, include=["distances"])
     return [
-        (
-            Found(str(meta["talk_id"]), int(meta["first"]), int(meta["last"]), 1.0 - float(distance)),
-            str(meta.get("text_digest", "")),
-        )
-        for meta, distance in zip(reply["metadatas"][0], reply["distances"][0], strict=True)
+        Found(*place, 1.0 - float(distance)) if (place := place_of(record_id, contents)) else None
+        for record_id, distance in zip(reply["ids"][0], reply["distances"][0], strict=True)
     ]
 
 

@@ -26,13 +26,18 @@ def passages(talk: Talk) -> list[Window]:
     windows = []
     first = 0
     while first < count:
-        last = min(first + WINDOW_CUES, count) - 1
+        last = last_cue(first, count)
         if text := _spoken(talk, first, last):
             windows.append(Window(talk.id, first, last, text))
         if last == count - 1:
             break
         first += WINDOW_STEP
     return windows
+
+
+def last_cue(first: int, count: int) -> int:
+    """The position at which the passage ends that starts at cue `first` of a talk of `count` cues."""
+    return min(first + WINDOW_CUES, count) - 1
 
 
 def sentences(talk: Talk) -> list[Window]:

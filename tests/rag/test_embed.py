@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
 
 from rag import embed
 from rag.embed import (
@@ -48,6 +49,15 @@ def test_a_question_is_encoded_like_a_passage(embedder: Embedder) -> None:
     passages = embedder.encode_passages(["how does the cache grow?", "x"])
     assert query.shape == (384,)
     assert query @ passages[0] > 0.999
+
+
+def test_a_question_is_encoded_as_the_library_itself_would(tmp_path: Path) -> None:
+    model = SentenceTransformer(str(bundled_model_folder()), prompts={"query": "search: "}, truncate_dim=64)
+    model.save(str(tmp_path))
+    query = load_embedder(str(tmp_path)).encode_query("How does the cache grow?")
+    expected = SentenceTransformer(str(tmp_path)).encode("search: How does the cache grow?", normalize_embeddings=True)
+    assert query.shape == (64,)
+    assert query @ expected > 0.999
 
 
 def test_nothing_to_encode(embedder: Embedder) -> None:

@@ -14,6 +14,7 @@ import pytest
 from rag import vectors
 from rag.errors import StoreError
 from rag.library import StoredTalk, content_digest, text_digest
+from rag.manifest import TalkInfo, describe
 from rag.records import content_key, content_of, records_of
 from rag.server import Server, ServerVectors
 from rag.types import Cue, Talk
@@ -32,6 +33,10 @@ def rows(talk: StoredTalk) -> vectors.Vectors:
     return WordEmbedder().encode_passages([record.document for record in records_of(talk)])
 
 
+def infos(*talks: Talk) -> list[TalkInfo]:
+    return [describe(stored(talk)) for talk in talks]
+
+
 def put(store: VectorStore, *talks: Talk) -> None:
     for talk in talks:
         store.add(stored(talk), rows(stored(talk)))
@@ -42,11 +47,11 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]
     opened: list[VectorStore] = []
     name = f"test-{uuid.uuid4().hex}"
 
-    def open_(**options: bool) -> VectorStore:
+    def open_(*talks: Talk, create: bool = False) -> VectorStore:
         if request.param == "folder":
-            opened.append(ChromaFolder(tmp_path / "chroma", **options))
+            opened.append(ChromaFolder(tmp_path / "chroma", infos(*talks), create=create))
         else:
-            opened.append(ServerVectors(request.getfixturevalue("chroma_server"), name, **options))
+            opened.append(ServerVectors(request.getfixturevalue("chroma_server"), name, infos(*talks), create=create))
         return opened[-1]
 
     yield open_
@@ -55,8 +60,9 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]
 
 
 def test_the_nearest_passages_come_first_with_their_cosine(open_store: Open) -> None:
-    store = open_store(create=True)
-    put(store, numbered_talk(40), talk_of("Quokkas sleep at noon.", talk_id="talk-b"))
+    talks = (numbered_talk(40), talk_of("Quokkas sleep at noon.", talk_id="talk-b"))
+    store = open_store(*talks, create=True)
+    put(store, *talks)
     first, *others = store.nearest(WordEmbedder().encode_query("quokkas sleep at noon"), 5)
     assert first == Found("talk-b", 0, 0, pytest.approx(1.0, abs=1e-4))
     assert len(others) == 4
@@ -106,7 +112,7 @@ def test_contents_that_are_not_wanted_are_as_good_as_not_there(chroma_server: Se
     writer = ServerVectors(chroma_server, name, create=True)
     old, new = numbered_talk(60), numbered_talk(60, topic="paging")
     put(writer, old, new, *(numbered_talk(60, f"talk-{n}") for n in range(5)))
-    reader = ServerVectors(chroma_server, name, {"talk-a": stored(new).text_digest})
+    reader = ServerVectors(chroma_server, name, infos(new))
     found = reader.nearest(WordEmbedder().encode_query("sentence about caching"), 18)
     assert {item.talk_id for item in found} == {"talk-a"}
     assert sorted(item.first for item in found) == list(range(0, 54, 3))
@@ -209,7 +215,7 @@ def test_chroma_clouds_limits_are_kept(chroma_server: Server, monkeypatch: pytes
     put(writer, talk.talk, numbered_talk(300, "talk-b"))
     assert asked == [("ck-secret", "t", "d", {"spann": {"space": "cosine"}})]
     assert sum(writer.contents().values()) == writer.size() == 399 + 99
-    reader = ServerVectors(cloud, name, {talk.talk.id: talk.text_digest})
+    reader = ServerVectors(cloud, name, infos(talk.talk))
     assert len(reader.nearest(WordEmbedder().encode_query("sentence about caching"), 250)) >= 200
     assert writer.keep_only(set()) == 399 + 99
     reader.close()
