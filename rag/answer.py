@@ -73,7 +73,8 @@ def _answers(
         yield from written(answer, llm, embedder, history, budget, in_order=in_order)
     except Declined as declined:
         # The confidence is about the topic: a number that the model did not find there is not in the quotes either.
-        if answer.confidence >= OVERRULE_FROM and not asks_for_number(answer.question):
+        strong = answer.confidence >= OVERRULE_FROM and not declined.is_measured
+        if strong and not asks_for_number(answer.question):
             yield replace(_quoted(answer, in_order), notice=f"{llm.name} found no answer; these quotes come closest.")
         else:
             yield replace(_refused(answer), missing=str(declined), answered_by=llm.name, usage=dict(declined.usage))

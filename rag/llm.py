@@ -8,9 +8,10 @@ out once and remembered. Messages of errors name the cause and never hold a key 
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
@@ -18,8 +19,10 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import Choice
 
 from rag.errors import LLMError
+from rag.thoughts import Thoughts
 
 Message = dict[str, str]
 _OPENAI = "https://api.openai.com/v1"
@@ -32,6 +35,8 @@ _LONGEST_WAIT_S = 10.0
 _MAX_TOKENS = 700
 _SEED = 7
 _REFUSED_REQUEST = (400, 404, 415, 422, 501)
+_REFUSED_OPTION = (400, 422, 501)
+_ONE_WORD = {"max_tokens": 1, "logprobs": True, "top_logprobs": 10}
 
 
 class SchemaNotTaken(LLMError):
@@ -42,16 +47,22 @@ class ContextTooLong(LLMError):
     """The messages are longer than the model can read; ask again with fewer."""
 
 
+class _NoLikelihood(LLMError):
+    """The server does not tell how likely a word is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A bit of the reply; empty while nothing arrives.
 
     `cut` is True on the last piece of a reply that ended at the token limit; `usage` counts tokens and comes last.
+    `likely` holds the words that could have stood here with their log probabilities, where they were asked for.
     """
 
     text: str = ""
     cut: bool = False
     usage: Mapping[str, int] = field(default_factory=dict)
+    likely: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,13 @@ class LLM(Protocol):
         """The reply, piece by piece, an empty one at least four times a second. Raises `LLMError`; closing stops it."""
         ...
 
+    def agrees(self, messages: Sequence[Message]) -> Generator[Delta, None, float | None]:
+        """How likely the model says yes to a yes-or-no question, 0..1; None when it can't or need not be asked that.
+
+        Yields and raises like `stream`.
+        """
+        ...
+
     def close(self) -> None:
         """Give back connections."""
         ...
@@ -112,6 +130,8 @@ class OpenAIChat:
             "max_tokens": _MAX_TOKENS,
         }
         self.takes_schema = True
+        # A model on this machine is a small one, which is asked twice: that costs nothing, and it needs it.
+        self._tells_likelihood = host in _LOOPBACK
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm", daemon=True)
         self._thread.start()
@@ -140,8 +160,28 @@ class OpenAIChat:
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
         """See `LLM.stream`. The time limit covers the whole of it, retries and waits included."""
+        return self._stream(messages, schema, {})
+
+    def agrees(self, messages: Sequence[Message]) -> Generator[Delta, None, float | None]:
+        """See `LLM.agrees`. Asked of models on this machine whose server tells how likely words are."""
+        if not self._tells_likelihood:
+            return None
+        likely: Mapping[str, float] = {}
+        try:
+            for piece in self._stream(messages, None, _ONE_WORD):
+                likely = likely or piece.likely
+                yield Delta(usage=piece.usage)
+        except _NoLikelihood:
+            pass
+        self._tells_likelihood = bool(likely)
+        yes, no = (_chance(likely, word) for word in ("yes", "no"))
+        return yes / (yes + no) if yes + no else None
+
+    def _stream(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, options: Mapping[str, Any]
+    ) -> Generator[Delta, None, None]:
         arrived: SimpleQueue[Delta | Exception | None] = SimpleQueue()
-        task = asyncio.run_coroutine_threadsafe(self._read(list(messages), schema, arrived), self._loop)
+        task = asyncio.run_coroutine_threadsafe(self._read(list(messages), schema, options, arrived), self._loop)
         try:
             while True:
                 try:
@@ -161,13 +201,14 @@ class OpenAIChat:
         self,
         messages: list[Message],
         schema: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
         arrived: SimpleQueue[Delta | Exception | None],
     ) -> None:
         """Put the pieces of the reply into `arrived`, then None or the error that ended it."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 any_text = False
-                async for piece in _without_thinking(self._pieces(messages, schema)):
+                async for piece in _without_thinking(self._pieces(messages, schema, options)):
                     any_text = any_text or bool(piece.text.strip())
                     arrived.put(piece)
             arrived.put(None if any_text else LLMError(f"{self._place} sent an empty answer"))
@@ -176,8 +217,10 @@ class OpenAIChat:
         except Exception as error:  # handed over to the thread that reads, which raises it
             arrived.put(error)
 
-    async def _pieces(self, messages: list[Message], schema: Mapping[str, Any] | None) -> AsyncIterator[Delta]:
-        response = await self._open(messages, schema)
+    async def _pieces(
+        self, messages: list[Message], schema: Mapping[str, Any] | None, options: Mapping[str, Any]
+    ) -> AsyncIterator[Delta]:
+        response = await self._open(messages, schema, options)
         usage: dict[str, int] = {}
         cut = False
         try:
@@ -193,7 +236,7 @@ class OpenAIChat:
                     for choice in (chunk.choices or [])[:1]:
                         cut = cut or choice.finish_reason == "length"
                         if choice.delta and choice.delta.content:
-                            yield Delta(choice.delta.content)
+                            yield Delta(choice.delta.content, likely=_likely(choice))
         except ValueError:
             raise LLMError(f"{self._place} sent something that is no valid JSON") from None
         except (openai.OpenAIError, httpx2.HTTPError) as error:
@@ -201,12 +244,18 @@ class OpenAIChat:
         yield Delta(cut=cut, usage=usage)
 
     async def _open(
-        self, messages: list[Message], schema: Mapping[str, Any] | None
+        self, messages: list[Message], schema: Mapping[str, Any] | None, options: Mapping[str, Any]
     ) -> openai.AsyncStream[ChatCompletionChunk]:
         """The open response stream; tries again after errors that may pass, and without what the server refuses."""
         failed = 0
         while True:
-            request: dict[str, Any] = {"model": self.name, "messages": messages, "stream": True, **self._optional}
+            request: dict[str, Any] = {
+                "model": self.name,
+                "messages": messages,
+                "stream": True,
+                **self._optional,
+                **options,
+            }
             if schema:
                 request["response_format"] = _response_format(schema)
             try:
@@ -215,6 +264,8 @@ class OpenAIChat:
             except openai.APIStatusError as error:
                 if error.status_code in _REFUSED_REQUEST and self._adapts(error, schema):
                     continue
+                if error.status_code in _REFUSED_OPTION and "logprobs" in options:
+                    raise _NoLikelihood(self._refusal(error)) from None
                 failed += 1
                 wait_s = _wait_s(error, failed)
                 if failed == _TRIES or wait_s is None:
@@ -253,6 +304,17 @@ class OpenAIChat:
         return f"{self._place} {causes.get(status, f'answered with an error ({status})')}"
 
 
+def _likely(choice: Choice) -> dict[str, float]:
+    """The words that could have stood at the first place of a piece, with their log probabilities."""
+    told = choice.logprobs.content if choice.logprobs else None
+    return {other.token: other.logprob for other in told[0].top_logprobs} if told else {}
+
+
+def _chance(likely: Mapping[str, float], word: str) -> float:
+    """The probability of a word, in whatever case and with whatever blanks it was told."""
+    return sum(math.exp(logprob) for token, logprob in likely.items() if token.strip().lower() == word)
+
+
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
 
@@ -268,41 +330,12 @@ def _wait_s(error: openai.APIStatusError, failed: int) -> float | None:
     return wait_s if 0 <= wait_s <= _LONGEST_WAIT_S else None
 
 
-class Thoughts:
-    """Takes `<think>…</think>` out of a text that arrives in pieces."""
-
-    _TAGS = ("<think>", "</think>")
-
-    def __init__(self) -> None:
-        self._pending = ""
-        self._inside = False
-
-    def feed(self, text: str) -> str:
-        """The words outside of thoughts that `text` decides."""
-        self._pending += text
-        out = ""
-        while True:
-            tag = self._TAGS[self._inside]
-            before, found, after = self._pending.partition(tag)
-            if not found:
-                break
-            out += "" if self._inside else before
-            self._pending, self._inside = after, not self._inside
-        held = next((n for n in range(len(tag) - 1, 0, -1) if self._pending.endswith(tag[:n])), 0)
-        ready, self._pending = self._pending[: len(self._pending) - held], self._pending[len(self._pending) - held :]
-        return out if self._inside else out + ready
-
-    def close(self) -> str:
-        """What was held back because it might have begun a tag."""
-        return "" if self._inside else self._pending
-
-
 async def _without_thinking(pieces: AsyncIterator[Delta]) -> AsyncIterator[Delta]:
     thoughts = Thoughts()
     async for piece in pieces:
         if piece.text:
             if text := thoughts.feed(piece.text):
-                yield Delta(text)
+                yield replace(piece, text=text)
         else:
             if text := thoughts.close():
                 yield Delta(text)

@@ -75,6 +75,11 @@ class LocalLLM:
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
         """See `LLM`. Waiting for the model does not count against the time limit of an answer."""
+        chat = yield from self._when_loaded()
+        yield from chat.stream(messages, schema)
+
+    def _when_loaded(self) -> Generator[Delta, None, OpenAIChat]:
+        """Wait for the model, unless it is loaded in the background. Raises `LLMError` when it can't answer."""
         with self._lock:
             if self._status.state == "ready" and self._server is not None and self._server.poll() is not None:
                 log.warning("the server of %s ended (exit code %s); starting it again", self.name, self._server.poll())
@@ -85,7 +90,12 @@ class LocalLLM:
             yield Delta()
         if self._chat is None:
             raise LLMError(self._status.detail)
-        yield from self._chat.stream(messages, schema)
+        return self._chat
+
+    def agrees(self, messages: Sequence[Message]) -> Generator[Delta, None, float | None]:
+        """See `LLM`."""
+        chat = yield from self._when_loaded()
+        return (yield from chat.agrees(messages))
 
     def close(self) -> None:
         """End the server, or the fetching of the model."""

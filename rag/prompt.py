@@ -38,6 +38,9 @@ _PART = "These lines are part {number} of {count} of what answers this. Tell onl
 _JSON_FORM = """\
 Reply with JSON only: {"covered": true, "claims": [{"cues": ["s3", "s4"], "text": "one sentence"}], "missing": ""}
 If no line helps to answer: {"covered": false, "claims": [], "missing": "what is not said"}"""
+_IS_ANSWERED = (
+    "Is the answer to this question said in the lines above, word for word or in other words? Reply only yes or no."
+)
 _MARKS_FORM = """\
 End each sentence with the ids of its lines in square brackets, like this: The sentence [s3][s4].
 If no line helps to answer, reply only: NOT COVERED"""
@@ -45,9 +48,13 @@ If no line helps to answer, reply only: NOT COVERED"""
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to the model. `schema` is None when marks are asked for; `shown` maps prompt ids to cues."""
+    """What is sent to the model. `schema` is None when marks are asked for; `shown` maps prompt ids to cues.
+
+    `is_answered` asks, after the same lines, whether they answer at all.
+    """
 
     messages: tuple[dict[str, str], ...]
+    is_answered: tuple[dict[str, str], ...]
     schema: dict[str, Any] | None
     shown: dict[str, CueRef]
 
@@ -72,11 +79,10 @@ def build_prompt(
     asked = _one_line(question, _MAX_QUESTION_CHARS)
     told = f"\n{_PART.format(number=part[0], count=part[1])}" if part and part[1] > 1 else ""
     user = f"{lines}\n\n{_earlier(history)}Question: {asked}{told}"
+    system = {"role": "system", "content": f"{rules}\n\n{_JSON_FORM if as_json else _MARKS_FORM}"}
     return Prompt(
-        messages=(
-            {"role": "system", "content": f"{rules}\n\n{_JSON_FORM if as_json else _MARKS_FORM}"},
-            {"role": "user", "content": user},
-        ),
+        messages=(system, {"role": "user", "content": user}),
+        is_answered=(system, {"role": "user", "content": f"{user}\n\n{_IS_ANSWERED}"}),
         schema=answer_schema(shown, max_claims, min_claims=1 if part else 0) if as_json else None,
         shown=shown,
     )

@@ -21,14 +21,20 @@ from rag.support import SupportCheck
 from rag.types import Answer, CheckedClaim, CueRef, Hit, Support, Turn
 
 _MOMENTS_A_PART = 4
+# How sure a small model must be that the lines answer; docs/experiments.md has the measurements.
+_DOUBT_BELOW = 0.5
 
 
 class Declined(LLMError):
-    """The model says that the talks do not answer; the message is what it says is missing, `usage` what it cost."""
+    """The model says that the talks do not answer; the message is what it says is missing, `usage` what it cost.
 
-    def __init__(self, missing: str, usage: Mapping[str, int]) -> None:
+    `is_measured` tells that it was asked how sure it is, which can be relied on more than what it says by itself.
+    """
+
+    def __init__(self, missing: str, usage: Mapping[str, int], *, is_measured: bool = False) -> None:
         super().__init__(missing)
         self.usage = usage
+        self.is_measured = is_measured
 
 
 def written(
@@ -129,12 +135,15 @@ class _Reply:
 
         Asks once more with marks when the server takes no schema, and with half the passages when they are too long.
         """
-        as_json, shrunk = self.llm.takes_schema, False
+        as_json, shrunk, asked = self.llm.takes_schema, False, False
         while True:
             prompt = build_prompt(
                 self.question, hits, history=self.history, as_json=as_json, budget=self.budget, part=part
             )
             try:
+                if part is None and not asked:
+                    asked = True
+                    yield from self._ask_whether_answered(prompt)
                 with closing(self.llm.stream(prompt.messages, prompt.schema)) as deltas:
                     for delta in deltas:
                         yield prompt, delta
@@ -147,6 +156,20 @@ class _Reply:
                 if shrunk:
                     raise
                 shrunk, self.budget = True, self.budget // 2
+
+    def _ask_whether_answered(self, prompt: Prompt) -> Iterator[tuple[Prompt, Delta]]:
+        """Raise `Declined` when a small model doubts that the lines answer: left alone it answers all the same."""
+        asking = self.llm.agrees(prompt.is_answered)
+        with closing(asking):
+            sure = None
+            while True:
+                try:
+                    yield prompt, next(asking)
+                except StopIteration as end:
+                    sure = end.value
+                    break
+        if sure is not None and sure < _DOUBT_BELOW:
+            raise Declined("", self.page.answer.usage, is_measured=True)
 
 
 class _Page:

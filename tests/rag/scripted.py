@@ -44,6 +44,8 @@ class ScriptedLLM:
     takes_schema: bool = True
     asked: list[tuple[tuple[Message, ...], Mapping[str, Any] | None]] = field(default_factory=list)
     closed: int = 0
+    sure: float | None = None
+    asked_whether: list[tuple[Message, ...]] = field(default_factory=list)
     status: LLMStatus = field(default_factory=lambda: LLMStatus("ready"))
 
     def stream(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Generator[Delta, None, None]:
@@ -55,6 +57,13 @@ class ScriptedLLM:
                 yield part if isinstance(part, Delta) else Delta(part)
         finally:
             self.closed += 1
+
+    def agrees(self, messages: Sequence[Message]) -> Generator[Delta, None, float | None]:
+        """As sure as the script says; None asks nothing."""
+        if self.sure is not None:
+            self.asked_whether.append(tuple(messages))
+            yield Delta()
+        return self.sure
 
     def close(self) -> None:
         """Nothing to give back."""

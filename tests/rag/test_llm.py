@@ -1,5 +1,6 @@
 import json
 import logging
+import math
 import socket
 import threading
 import time
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from rag.answer import ask
 from rag.errors import LLMError, StartError
-from rag.llm import ContextTooLong, Delta, OpenAIChat, SchemaNotTaken, Thoughts
+from rag.llm import ContextTooLong, Delta, OpenAIChat, SchemaNotTaken
 from rag.llms import load_llm
 from rag.settings import load_settings
+from rag.thoughts import Thoughts
 from rag.types import Answer
 from tests.fakes import WordEmbedder
 from tests.rag.scripted import evidence, hit, talk
@@ -159,13 +161,13 @@ MISBEHAVIOUR = {
     "null content": (stream(said(None)), "sent an empty answer", 1),
     "only reasoning": (stream(said(None, reasoning_content="Let me think [s1].")), "sent an empty answer", 1),
     "only thinking": (stream(said("<think>Let me [s1]. "), said("Hm.")), "sent an empty answer", 1),
-    "cut by length": (stream(said("They store the", finish_reason="length")), "cut off before it said anything", 1),
-    "bad JSON answer": (stream(said('{"covered": tru maybe')), "sent no readable answer", 1),
+    "cut by length": (stream(said("They store the", finish_reason="length")), "cut off before it said anything", 2),
+    "bad JSON answer": (stream(said('{"covered": tru maybe')), "sent no readable answer", 2),
     "bad JSON event": (stream("{broken", done=False), "no valid JSON", 1),
     "error event": (stream('{"error": {"message": "boom", "code": 500}}', done=False), "broke off its answer", 1),
     "page": (status(200, "<html><body>Welcome [s1]</body></html>", kind="text/html"), "sent a web page", 1),
     "no stream": (status(200, "not even JSON", kind="text/plain"), "sent an empty answer", 1),
-    "off topic": (stream(said("Bananas are yellow [s1].")), "something that the talks do not say", 1),
+    "off topic": (stream(said("Bananas are yellow [s1].")), "something that the talks do not say", 2),
 }  # fmt: skip
 
 
@@ -213,9 +215,65 @@ def test_a_schema_refused_leads_to_a_written_answer_with_marks() -> None:
 
     with serving(behave) as stub, chat(stub.url) as llm:
         answer = answer_from(llm)
-        assert len(stub.requests) == 2
+        assert ["response_format" in request for request in stub.requests] == [False, True, False]
     assert (answer.answered_by, answer.notice) == ("stub", "")
     assert [(c.first, c.last) for c in answer.citations] == [(3, 3)]
+
+
+def word(**chances: float) -> dict[str, object]:
+    """A chunk that says the likeliest of these words, with the log probabilities of all."""
+    told = [{"token": token, "logprob": math.log(chance), "bytes": None} for token, chance in chances.items()]
+    chunk = said(max(chances, key=lambda token: chances[token]))
+    chunk["choices"][0]["logprobs"] = {"content": [{**told[0], "top_logprobs": told}], "refusal": None}
+    return chunk
+
+
+def whether(llm: OpenAIChat) -> float | None:
+    """What `agrees` returns."""
+    asking = llm.agrees([{"role": "user", "content": "Is it?"}])
+    while True:
+        try:
+            next(asking)
+        except StopIteration as end:
+            answer: float | None = end.value
+            return answer
+
+
+@pytest.mark.parametrize(
+    ("chunk", "sure"),
+    [
+        (word(Yes=0.6, no=0.2), 0.75),
+        (word(**{" yes": 0.3, "YES": 0.1, "No": 0.3, " no": 0.1, "maybe": 0.2}), 0.5),
+        (word(no=0.9), 0.0),
+        (word(Well=0.9), None),
+        (said("yes"), None),
+    ],
+)
+def test_how_sure_a_model_is_that_the_lines_answer(chunk: dict[str, object], sure: float | None) -> None:
+    with serving(stream(chunk)) as stub, chat(stub.url) as llm:
+        assert whether(llm) == (sure if sure is None else pytest.approx(sure))
+        request = stub.requests[0]
+        assert (request["max_tokens"], request["logprobs"], request["top_logprobs"]) == (1, True, 10)
+
+
+@pytest.mark.parametrize("reply", [status(400), stream(said("yes"))])
+def test_a_server_that_does_not_tell_is_not_asked_again(reply: Callable[[Stub, Exchange], None]) -> None:
+    with serving(reply) as stub, chat(stub.url) as llm:
+        assert (whether(llm), whether(llm)) == (None, None)
+        assert len(stub.requests) == 1
+
+
+def test_only_models_on_this_machine_are_asked_twice() -> None:
+    llm = OpenAIChat("big", "https://llm.example.org/v1", KEY)
+    assert whether(llm) is None  # and nothing is sent: there is no network here
+    llm.close()
+
+
+def test_a_doubting_model_refuses_and_is_not_asked_for_an_answer() -> None:
+    with serving(stream(word(no=0.6, yes=0.4))) as stub, chat(stub.url) as llm:
+        answer = answer_from(llm)
+        assert len(stub.requests) == 1
+    assert (answer.abstained, answer.answered_by, answer.claims) == (True, "stub", ())
 
 
 def test_a_context_too_long_is_shrunk_and_asked_once_more() -> None:
