@@ -65,7 +65,7 @@ def test_ids_of_talks_that_share_all_ids_never_get_mixed_up() -> None:
     found = evidence(hit(T2, 0, 1), hit(T1, 3, 4))
     text = reply(
         (["s2"], "It holds 80 gigabytes per server."), (["s7"], "It holds 40 gigabytes per server."),
-        (["s7", "s2", "s1"], "It holds 40 and 80 gigabytes per server."),
+        (["s7", "s2", "s1"], "Our big database holds 40 and 80 gigabytes per server."),
     )  # fmt: skip
     answer = last(ScriptedLLM([[text]]), found)
     where = {c.n: (c.talk.id, c.first, c.last) for c in answer.citations}
@@ -73,8 +73,13 @@ def test_ids_of_talks_that_share_all_ids_never_get_mixed_up() -> None:
     assert [claim.citations for claim in answer.claims] == [(1,), (2,), (2, 3)]
 
 
+ALL_OF_IT = (
+    "Welcome everyone to the stage: the cache, like a file system in host memory, holds 40 gigabytes per server."
+)
+
+
 def test_distinct_moments_of_one_talk_stay_several() -> None:
-    answer = last(ScriptedLLM([[reply((["s5", "s3", "s4", "s1"], "The cache holds 40 gigabytes."))]]), FOUND)
+    answer = last(ScriptedLLM([[reply((["s5", "s3", "s4", "s1"], ALL_OF_IT))]]), FOUND)
     assert [(c.first, c.last) for c in answer.citations] == [(0, 0), (2, 4)]
 
 
@@ -87,7 +92,7 @@ def test_invented_ids_reach_nobody() -> None:
 def test_only_what_the_checked_claims_cite_is_a_source() -> None:
     llm = ScriptedLLM([[reply((["s4"], STORED), (["s3"], "It holds 40 gigabytes per server."))]])
     answer = last(llm, evidence(hit(T1, 2, 5)))
-    assert [(claim.citations, claim.support) for claim in answer.claims] == [((1,), "supported"), ((2,), "weak")]
+    assert [(claim.citations, claim.support) for claim in answer.claims] == [((1,), "supported"), ((2,), "supported")]
     assert [(citation.n, citation.first, citation.last) for citation in answer.citations] == [(1, 3, 3), (2, 4, 4)]
 
 
@@ -223,27 +228,27 @@ def test_moments_in_order_are_all_quoted_and_all_read() -> None:
     assert (schema["properties"]["claims"]["minItems"], schema["properties"]["claims"]["maxItems"]) == (1, 2)
 
 
-LONG = talk("long", [f"Point number {n} of the talk is this." for n in range(60)])
+LONG = talk("long", [f"Now comes topic{n} with detail{n}." for n in range(60)])
 WALK = Evidence(tuple(hit(LONG, at, at + 2) for at in range(0, 60, 10)), 1.0, in_order=True)
 
 
 def test_a_broad_question_is_read_in_parts_each_of_which_is_told() -> None:
     llm = ScriptedLLM(
         [
-            [reply((["s1"], "Point number 0 of the talk is this.")), Delta(usage={"prompt_tokens": 50})],
-            [reply((["s1"], "Point number 30 of the talk is this.")), Delta(usage={"prompt_tokens": 70})],
+            [reply((["s1"], "They tell of topic0 with detail0.")), Delta(usage={"prompt_tokens": 50})],
+            [reply((["s1"], "They tell of topic30 with detail30.")), Delta(usage={"prompt_tokens": 70})],
         ]
     )
     answers = list(ask("Summarise this talk", retrieve=lambda _: WALK, embedder=WordEmbedder(), llm=llm))
     assert [(claim.text, claim.citations) for claim in answers[-1].claims] == [
-        ("Point number 0 of the talk is this.", (1,)),
-        ("Point number 30 of the talk is this.", (2,)),
+        ("They tell of topic0 with detail0.", (1,)),
+        ("They tell of topic30 with detail30.", (2,)),
     ]
     assert [citation.first for citation in answers[-1].citations] == [0, 30]
     assert answers[-1].usage == {"prompt_tokens": 120}
     read = [messages[1]["content"] for messages, _ in llm.asked]
-    assert ["Point number 20" in text for text in read] == [True, False]
-    assert ["Point number 50" in text for text in read] == [False, True]
+    assert ["topic20 " in text for text in read] == [True, False]
+    assert ["topic50 " in text for text in read] == [False, True]
     assert [text.count("part 1 of 2") + 10 * text.count("part 2 of 2") for text in read] == [1, 10]
     # The first part shows before the second is read.
     assert any(len(answer.claims) == 1 and answer.claims[0].support for answer in answers)
@@ -251,9 +256,9 @@ def test_a_broad_question_is_read_in_parts_each_of_which_is_told() -> None:
 
 @pytest.mark.parametrize("second", [LLMError("the line is dead"), reply(covered=False)])
 def test_what_was_told_stays_when_a_later_part_fails(second: LLMError | str) -> None:
-    llm = ScriptedLLM([[reply((["s1"], "Point number 0 of the talk is this."))], [second]])
+    llm = ScriptedLLM([[reply((["s1"], "They tell of topic0 with detail0."))], [second]])
     answer = last(llm, WALK, question="Summarise this talk")
-    assert [claim.text for claim in answer.claims] == ["Point number 0 of the talk is this."]
+    assert [claim.text for claim in answer.claims] == ["They tell of topic0 with detail0."]
     said = "The answer may be incomplete: the line is dead." if isinstance(second, LLMError) else ""
     assert (answer.notice, answer.missing) == (said, "")
 

@@ -38,6 +38,24 @@ def test_the_best_supporting_cue() -> None:
     assert CHECK.best("Anything.", []) is None
 
 
+FIVE = [CueRef("t1", position) for position in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "cited", "expected"),
+    [
+        ("They store the cache in host memory and on disk.", [3], [3]),
+        ("They store the cache in host memory and on disk.", [2], [3]),  # beside the mark: the right one instead
+        ("They store the cache in host memory and on disk.", [5, 3], [3]),  # what has nothing to do with it goes
+        ("The cache is like a file system in memory and on disk.", [3, 2], [3, 2]),  # both say a part
+        ("Bananas are yellow.", [5, 1], [5, 1]),  # nothing says that: the check will tell, so nothing is changed
+    ],
+)
+def test_the_cues_that_carry_a_claim(claim: str, cited: list[int], expected: list[int]) -> None:
+    carriers = CHECK.carriers(claim, [CueRef("t1", position) for position in cited], FIVE)
+    assert [ref.position for ref in carriers] == expected
+
+
 @pytest.mark.parametrize(
     ("question", "sentence", "expected"),
     [
