@@ -19,6 +19,7 @@ from rag.types import Answer, CheckedClaim, Evidence, Turn
 from rag.write import Declined, written
 
 # Below this confidence quotes refuse; from the other on, quotes are shown even when the model finds no answer.
+# Set with MiniLM on the questions over the panel and podcasts: docs/experiments.md, "When quotes refuse".
 REFUSE_BELOW = 0.5
 OVERRULE_FROM = 0.8
 _NEAREST = 3
