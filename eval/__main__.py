@@ -81,6 +81,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     bench.add_argument(
         "--data", type=Path, action="append", nargs="+", metavar="DIR", help="captions to ingest (default: eval/data)"
     )
+    _cache(bench)
+    bench.add_argument("--only", default="", metavar="SUBJECT,…", help="ingest, search, answer, start, clients, memory")
+    bench.add_argument("--scale", type=_positive, metavar="N", help="instead: let a made-up library grow to N passages")
+    bench.add_argument("--plot", type=Path, metavar="FILE", help="with --scale: where to draw the growth, as SVG")
     bench.add_argument("--soak", action="store_true", help="instead: kill ingests for --minutes and look for losses")
     bench.add_argument("--minutes", type=float, default=10.0, metavar="N", help="with --soak (default: %(default)s)")
     bench.add_argument("--seed", type=int, default=7, help="with --soak: seed of the kills (default: %(default)s)")
@@ -104,13 +108,17 @@ def _data(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder with talks/ and questions.jsonl; each folder is a corpus of its own",
     )
+    _cache(parser)
+    parser.add_argument("--seed", type=int, default=7, help="seed of samples and intervals (default: %(default)s)")
+
+
+def _cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache",
         type=Path,
         default=default_cache(),
         help="where libraries are kept between runs (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=7, help="seed of samples and intervals (default: %(default)s)")
 
 
 def _positive(text: str) -> int:

@@ -6,7 +6,7 @@ Ingest runs every time: it embeds only what has changed, so a kept library alway
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -31,8 +31,13 @@ def default_cache() -> Path:
 
 def library_home(folder: Path, embedder: Embedder, cache: Path) -> Path:
     """The folder of the library for this data and model."""
+    return library_of(caption_files(folder), folder.resolve().name, embedder, cache)
+
+
+def library_of(captions: Sequence[Path], name: str, embedder: Embedder, cache: Path) -> Path:
+    """The folder of the library of these captions and this model, named after both."""
     model = re.sub(r"[^A-Za-z0-9.-]+", "-", embedder.name)
-    return cache / f"{folder.resolve().name}-{digest(caption_files(folder))}-{model}"
+    return cache / f"{name}-{digest(captions)}-{model}"
 
 
 def build(folder: Path, embedder: Embedder, cache: Path, say: Say) -> Path:

@@ -9,14 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn, track
 
-from eval import bench as benchmarks
 from eval import compare as comparing
+from eval import plots, tables
 from eval import soak as trial
-from eval import tables
+from eval.bench.run import BENCHMARKS
+from eval.bench.run import run as run_benchmarks
+from eval.bench.scale import grow
 from eval.dataset import Item
 from eval.draft import as_line, draft
 from eval.plan import Plan
@@ -115,14 +118,32 @@ def bench(arguments: argparse.Namespace) -> int:
     """`python -m eval bench`: exit code 1 when a goal is missed or, with --soak, something was lost."""
     if arguments.soak:
         return _soak(arguments)
+    if arguments.scale:
+        return _scale(arguments)
     settings = load_settings()
     data = folders(arguments.data or [[SAMPLE]])
-    results = benchmarks.run(data, load_embedder(settings.embed_model), settings, _say)
+    subjects = arguments.only.split(",") if arguments.only else tuple(BENCHMARKS)
+    results = run_benchmarks(data, load_embedder(settings.embed_model), settings, _say, arguments.cache, subjects)
     if arguments.json:
         sys.stdout.write(json.dumps([asdict(measured) for measured in results], ensure_ascii=False) + "\n")
     else:
         Console(width=None if sys.stdout.isatty() else 120).print(tables.benchmarks(results))
     return 0 if all(measured.holds for measured in results) else 1
+
+
+def _scale(arguments: argparse.Namespace) -> int:
+    steps = []
+    with TemporaryDirectory(prefix="talkcite-scale-") as scratch:
+        for step in grow(Path(scratch), arguments.scale, _say):
+            steps.append(step)
+            _say(json.dumps(asdict(step)))  # such a run takes hours, and may be stopped
+    if arguments.plot:
+        write_text(arguments.plot, plots.growth(steps))
+    if arguments.json:
+        sys.stdout.write(json.dumps([asdict(step) for step in steps]) + "\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else 120).print(tables.growth(steps))
+    return 0
 
 
 def _soak(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from eval.bench.scale import Step
 from eval.judge import KS
 from eval.measures.refusal import coverage_curve
 from eval.scores import Score
@@ -172,6 +173,26 @@ def differences(rows: Sequence[tuple[str, float, float, float, str]]) -> str:
     )
     axes.grid(axis="y", visible=False)
     return _svg(figure, empty=not rows)
+
+
+def growth(steps: Sequence[Step]) -> str:
+    """Search time, memory and disk of a library each time that it has doubled; "" when nothing was measured."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(9.2, 3.2), layout="constrained")
+        times, sizes = figure.subplots(1, 2)
+    windows = [step.windows for step in steps]
+    for axes, unit, lines in (
+        (times, "CPU ms", (("search_ms", "search", BLUE), ("within_talk_ms", "within a talk", GREEN),
+                           ("chroma_ms", "Chroma alone", ORANGE))),
+        (sizes, "MB", (("memory_mb", "memory", BLUE), ("index_mb", "index on disk", ORANGE),
+                       ("library_mb", "library on disk", VIOLET))),
+    ):  # fmt: skip
+        for name, label, colour in lines:
+            axes.plot(windows, [getattr(step, name) for step in steps], color=colour, marker="o", label=label)
+        axes.set(xscale="log", xlabel="passages", ylabel=unit)
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False)
+    return _svg(figure, empty=not steps)
 
 
 def _ms(value: float) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from eval.bench import Measured
+from eval.bench.scale import Step
+from eval.bench.types import Measured
 from eval.compare import Comparison
 from eval.scores import HEADLINE, Score
 from eval.soak import Tally
@@ -74,12 +75,31 @@ def changed(comparison: Comparison) -> Table:
 def benchmarks(results: Sequence[Measured]) -> Table:
     """What was measured against its goal."""
     table = Table()
-    for column in ("benchmark", "value", "goal", "made of"):
+    for column in ("benchmark", "value", "goal", "floor", "made of"):
         table.add_column(column, justify="right" if column in ("value", "goal") else "left")
     for found in results:
-        goal = "" if found.goal is None else f"≤ {found.goal:g} {found.unit}"
+        goal = "" if found.goal is None else f"{'≥' if found.at_least else '≤'} {found.goal:.3g} {found.unit}"
         value = Text(f"{found.value:.3g} {found.unit}", style="" if found.holds else "red")
-        table.add_row(found.name, value, goal, Text(found.detail))
+        table.add_row(found.name, value, goal, Text(found.floor), Text(found.detail))
+    return table
+
+
+def growth(steps: Sequence[Step]) -> Table:
+    """What a library costs each time that it has doubled."""
+    table = Table(title="a search without embedding; times are CPU time", title_justify="left")
+    for column in ("passages", "search", "in a talk", "Chroma alone", "memory", "index", "library", "add"):
+        table.add_column(column, justify="right")
+    for step in steps:
+        table.add_row(
+            f"{step.windows:,}",
+            f"{step.search_ms:.1f} ms",
+            f"{step.within_talk_ms:.1f} ms",
+            f"{step.chroma_ms:.1f} ms",
+            f"{step.memory_mb:,.0f} MB",
+            f"{step.index_mb:,.0f} MB",
+            f"{step.library_mb:,.0f} MB",
+            f"{step.add_s:,.0f} s for {step.added:,}",
+        )
     return table
 
 

@@ -132,7 +132,7 @@ class SentenceTransformerEmbedder:
         self.name = name
         device = "cuda" if torch.cuda.is_available() else "cpu"
         options: dict[str, Any] = {}
-        if device == "cpu" and _has_native_bf16():
+        if device == "cpu" and has_native_bf16():
             options["dtype"] = torch.bfloat16  # twice as fast, cosine to float32 at least .998
         try:
             self._model = SentenceTransformer(path, device=device, model_kwargs=options)
@@ -185,7 +185,8 @@ def unit(vectors: Any) -> Vectors:
     return unit
 
 
-def _has_native_bf16() -> bool:
+def has_native_bf16() -> bool:
+    """True for a processor that multiplies numbers of 16 bits as fast as it can move them."""
     import torch
 
     capabilities = torch.cpu.get_capabilities()

@@ -6,7 +6,7 @@ clients show their model. stdout belongs to the protocol; while it is served, th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Annotated, Any, TypeVar
 
@@ -22,7 +22,9 @@ from rag.errors import TalkciteError
 from rag.links import timecode
 from rag.schema import MAX_HITS
 from rag.stepping import stepping
-from rag.types import Filters
+from rag.types import Filters, Turn
+from rag.web.limits import MAX_TURNS
+from rag.web.requests import EarlierTurn
 from rag.wire import Wire, talk_json, transcript_json, without_folders
 
 T = TypeVar("T")
@@ -38,6 +40,10 @@ _INSTRUCTIONS = (
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 _Query = Annotated[str, Field(min_length=1, max_length=2000)]
+_History = Annotated[
+    Sequence[EarlierTurn],
+    Field(max_length=MAX_TURNS, description="earlier messages of the conversation, when the question follows them up"),
+]
 _TalkFilter = Annotated[str, Field(description="only the talk of this id")]
 _Speaker = Annotated[str, Field(description="only what this person says")]
 _Event = Annotated[str, Field(description="only talks of this event")]
@@ -79,12 +85,18 @@ def create_server(engine: Engine) -> MCPServer[Any]:
 
     @tool("Answer a question from the talks; every sentence cites the moments that it rests on, or is marked.")
     async def ask(
-        question: _Query, talk: _TalkFilter = "", speaker: _Speaker = "", event: _Event = "", year: _Year = ""
+        question: _Query,
+        history: _History = (),
+        talk: _TalkFilter = "",
+        speaker: _Speaker = "",
+        event: _Event = "",
+        year: _Year = "",
     ) -> Annotated[CallToolResult, schema.Answer]:
         filters = Filters(talk=talk, speaker=speaker, event=event, year=year)
+        turns = [Turn(turn.role, turn.content) for turn in history]
         with _errors_for_the_client():
             # Closing it, which cancelling the call does as well, ends the language model's request.
-            async with aclosing(stepping(engine.ask(question, filters))) as answers:
+            async with aclosing(stepping(engine.ask(question, filters, turns))) as answers:
                 async for answer in answers:  # noqa: B007  (the last one is complete)
                     pass
         document = wire.answer(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.embed import Embedder, Vectors, unit
@@ -32,19 +32,56 @@ def worded(text: str, embedder: Embedder, glossary: Glossary) -> Wording:
     return Wording(text, vector, variants)
 
 
+class Coverage:
+    """Share of a query's words that some cues hold together, the rare ones counting more: 0..1.
+
+    `spellings` tells for the text, and for each of its other spellings, which share of it each stemmed word makes up;
+    of several spellings the one that the cues hold best counts. `stand_ins` tells for each word of the text that no
+    talk holds what the stems of a phrase in its place count.
+
+    One is made for a query and forgotten with it: passages overlap, so it looks at each cue once and remembers.
+    """
+
+    def __init__(
+        self, spellings: Sequence[Mapping[str, float]], stand_ins: Sequence[Mapping[frozenset[str], float]]
+    ) -> None:
+        self._spellings = spellings
+        self._stand_ins = stand_ins
+        self._words = frozenset[str]().union(*spellings, *(held for phrases in stand_ins for held in phrases))
+        self._held: dict[str, frozenset[str]] = {}
+        self._shares: dict[frozenset[str], float] = {}
+
+    def __call__(self, cues: Iterable[Cue]) -> float:
+        """The share that these cues hold."""
+        held = frozenset[str]().union(*[self._of(cue.text) for cue in cues])
+        if held not in self._shares:
+            self._shares[held] = self._share(held)
+        return self._shares[held]
+
+    def _of(self, text: str) -> frozenset[str]:
+        """Those of the query's words that a text holds."""
+        if text not in self._held:
+            self._held[text] = self._words & stems(text)
+        return self._held[text]
+
+    def _share(self, held: frozenset[str]) -> float:
+        shares = [sum(share for word, share in spelling.items() if word in held) for spelling in self._spellings]
+        for phrases in self._stand_ins:
+            shares[0] += max((share for words, share in phrases.items() if words <= held), default=0.0)
+        return max(shares)
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A text as both arms see it in the talks that are searched.
 
-    `shares` tells for the text, and for each of its other spellings, which share of it each stemmed word makes up: the
-    rare ones count more, and all together 1. `alike` holds the phrases that stand in for words which no talk holds;
-    `stand_ins` tells for each of those words what holding the stems of such a phrase counts.
+    `alike` holds the phrases that stand in for words which no talk holds. `coverage` tells which share of the query's
+    words some cues hold together.
     """
 
     wording: Wording
     alike: dict[str, list[Phrase]]
-    shares: list[dict[str, float]]
-    stand_ins: list[dict[frozenset[str], float]]
+    coverage: Coverage
 
     @property
     def vector(self) -> Vectors:
@@ -55,17 +92,6 @@ class Query:
     def texts(self) -> list[str]:
         """The text and its other spellings."""
         return [self.wording.text, *self.wording.variants.values()]
-
-    def coverage(self, cues: Iterable[Cue]) -> float:
-        """Share of the query's words that these cues hold together, the rare ones counting more: 0..1.
-
-        What stands in for a word counts in part. Of several spellings the one that the cues hold best counts.
-        """
-        held = frozenset[str]().union(*(stems(cue.text) for cue in cues))
-        covered = [sum(share for word, share in shares.items() if word in held) for shares in self.shares]
-        for phrases in self.stand_ins:
-            covered[0] += max((share for words, share in phrases.items() if words <= held), default=0.0)
-        return max(covered)
 
     @property
     def notice(self) -> str:
@@ -92,7 +118,7 @@ def seek(wording: Wording, words: WordArm, talk_ids: Collection[str] | None) -> 
     stand_ins = [
         {held: ALIKE_WEIGHT * max(rarity[word] for word in held) / totals[0] for held in some} for some in phrases
     ]
-    return Query(wording, alike, shares, stand_ins)
+    return Query(wording, alike, Coverage(shares, stand_ins))
 
 
 def _quoted(spellings: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -128,17 +128,18 @@ def rank(generation: Generation, query: Query, dense: list[Found], words: list[F
     """
     best_bm25 = max((found.score for found in words), default=1.0) or 1.0
     bm25 = {(found.talk_id, found.first): found.score / best_bm25 for found in words}
-    ranked = []
-    for talk_id, first, last in {(found.talk_id, found.first, found.last) for found in (*dense, *words)}:
-        passage, sentence, coverage = _likeness(generation, query, talk_id, first, last)
-        score = (
+    places = sorted({(found.talk_id, found.first, found.last) for found in (*dense, *words)})
+    ranked = [
+        Found(
+            *place,
             _PASSAGE_WEIGHT * passage
             + _SENTENCE_WEIGHT * sentence
-            + _BM25_WEIGHT * bm25.get((talk_id, first), 0.0)
-            + _COVERAGE_WEIGHT * coverage
+            + _BM25_WEIGHT * bm25.get(place[:2], 0.0)
+            + _COVERAGE_WEIGHT * coverage,
         )
-        ranked.append(Found(talk_id, first, last, score))
-    return sorted(ranked, key=lambda found: (-found.score, found.talk_id, found.first))
+        for place, (passage, sentence, coverage) in zip(places, _likeness(generation, query, places), strict=True)
+    ]
+    return sorted(ranked, key=lambda found: -found.score)
 
 
 def moment(generation: Generation, found: Found, query: Query, speaker: str) -> Hit:
@@ -152,12 +153,12 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
 
     near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
     cosines = vectors.sentences[near.start : near.stop] @ query.vector
-    words = (query.coverage([talk.cues[position]]) for position in near)
-    scores = [
-        float(cosine) + _WORD_WEIGHT * share if may_be_shown(position) else -1.0
-        for position, cosine, share in zip(near, cosines, words, strict=True)
-    ]
-    first = last = near[scores.index(max(scores))]
+    scores = {
+        position: float(cosine) + _WORD_WEIGHT * query.coverage([talk.cues[position]])
+        for position, cosine in zip(near, cosines, strict=True)
+        if may_be_shown(position)
+    }
+    first = last = max(scores, key=scores.__getitem__, default=near.start)
     while last - first + 1 < MAX_HIT_CUES and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
         last += 1
     return Hit(talk, first, last, found.score, Span(found.first, found.last))
@@ -190,7 +191,7 @@ def _confidence(generation: Generation, hits: list[Hit], query: Query) -> float:
     """How likely the talks answer the query, 0..1, from the evidence for the best three moments."""
     if not hits:
         return 0.0
-    best = [_likeness(generation, query, hit.talk.id, *hit.window) for hit in hits[:3]]
+    best = _likeness(generation, query, [(hit.talk.id, *hit.window) for hit in hits[:3]])
     passage, sentence, coverage = (max(values) for values in zip(*best, strict=True))
     evidence = (
         _CONFIDENCE_PASSAGE * passage
@@ -201,9 +202,22 @@ def _confidence(generation: Generation, hits: list[Hit], query: Query) -> float:
     return 1 / (1 + math.exp(-evidence))
 
 
-def _likeness(generation: Generation, query: Query, talk_id: str, first: int, last: int) -> tuple[float, float, float]:
-    """Cosine of the passage of these cues, cosine of its best sentence, and the share of query words that it holds."""
-    stored, vectors = generation.talk(talk_id)
-    passage = vectors.passages[generation.row(talk_id, first)] @ query.vector
-    sentences = vectors.sentences[first : last + 1] @ query.vector
-    return float(passage), float(sentences.max()), query.coverage(stored.talk.cues[first : last + 1])
+def _likeness(
+    generation: Generation, query: Query, places: Sequence[tuple[str, int, int]]
+) -> list[tuple[float, float, float]]:
+    """For each passage (talk id, first and last cue) its cosine, that of its best sentence, and its share of the words.
+
+    All vectors are compared at once: one by one, numpy's calls would cost more than the comparing.
+    """
+    if not places:
+        return []
+    passages, sentences, coverages = [], [], []
+    for talk_id, first, last in places:
+        stored, vectors = generation.talk(talk_id)
+        passages.append(vectors.passages[generation.row(talk_id, first)])
+        sentences.append(vectors.sentences[first : last + 1])
+        coverages.append(query.coverage(stored.talk.cues[first : last + 1]))
+    starts = np.cumsum([0, *map(len, sentences[:-1])])
+    cosines = np.stack(passages) @ query.vector
+    best = np.maximum.reduceat(np.concatenate(sentences) @ query.vector, starts)
+    return list(zip(cosines.tolist(), best.tolist(), coverages, strict=True))

@@ -1,0 +1,1 @@
+"""Speed, memory and growth of the product itself: `python -m eval bench`."""
