@@ -28,6 +28,7 @@ from rag.retrieve import apart, arms, retrieve
 from rag.server import server_of
 from rag.settings import Settings
 from rag.types import Answer, Evidence, Filters, Hit, Talk, Turn
+from rag.voices import voice_in
 
 _Found = TypeVar("_Found")
 
@@ -170,7 +171,19 @@ class Engine:
             if found:
                 return found
             query = asked.topic if isinstance(asked, Mentions) else query
-        return self._evidence(generation, filters, query)
+        return self._said_by_whom_is_asked(generation, filters, query) or self._evidence(generation, filters, query)
+
+    def _said_by_whom_is_asked(self, generation: Generation, filters: Filters, query: str) -> Evidence | None:
+        """What somebody says whom the question names; None when it names nobody, or the captions tell no speakers."""
+        chosen = generation.select(filters)
+        talks = (info for info in generation.manifest.talks.values() if chosen is None or info.id in chosen)
+        voice = None if filters.speaker else voice_in(query, (name for info in talks for name in info.speakers))
+        if voice is None:
+            return None
+        heard = self._evidence(generation, replace(filters, speaker=voice.speaker), voice.topic)
+        if not heard.hits:
+            return None
+        return replace(heard, notice=f"{heard.notice} Searched only what {voice.speaker} says.".strip())
 
     def _worded(self, text: str) -> Wording:
         return worded(text, self.embedder, self._glossary)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -113,17 +114,26 @@ def test_the_table_of_settings_is_complete() -> None:
     assert told == names
 
 
-def test_the_picture_is_there_and_small() -> None:
-    picture = ROOT / "docs" / "page.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert picture.stat().st_size < 300_000
+STATES = ("page", "page-dark", "page-phone", "page-refusal", "page-adding")
+
+
+def test_the_pictures_are_there_and_small() -> None:
+    for name in STATES:
+        picture = ROOT / "docs" / f"{name}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size < 300_000
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_the_picture_can_be_taken_again(tmp_path: Path) -> None:
+@pytest.mark.timeout(900)
+def test_the_pictures_can_be_taken_again(tmp_path: Path) -> None:
     if shutil.which("chromium") is None:
         pytest.skip("no chromium on the PATH")
-    code = f"from pathlib import Path; import docs.make_screenshot as it; it.main(Path({str(tmp_path / 'page.png')!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=240, stdout=subprocess.DEVNULL)
-    assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
+    code = f"from pathlib import Path; import docs.make_screenshot as it; it.main(Path({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=800, stdout=subprocess.DEVNULL)
+    taken = {path.stem: path.read_bytes() for path in tmp_path.glob("*.png")}
+    assert set(taken) == set(STATES)
+    assert {struct.unpack(">II", taken[name][16:24]) for name in STATES if name != "page-phone"} == {(1280, 800)}
+    assert struct.unpack(">II", taken["page-phone"][16:24]) == (390, 780)
+    assert len(set(taken.values())) == len(STATES)

@@ -45,3 +45,28 @@ def test_each_arm_alone_finds_whole_passages_that_do_not_overlap(home: Path) -> 
                 assert all(a[1] < b[0] for a, b in pairwise(spans))
             assert len(found["dense"]) == 3
             assert len(found["words"]) == 1
+
+
+def test_what_somebody_says_is_searched_for_in_their_words(tmp_path: Path) -> None:
+    said = [
+        ("Host", "Please welcome Ada Byron, who will say something about caches."), ("Ada Byron", "Hello."),
+        ("Host", "A cache is a drawer."), ("Ada Byron", "You never have enough drawers in a cache."),
+    ]  # fmt: skip
+    cues = tuple(Cue(f"s{n}", n * 1000, n * 1000 + 900, text, speaker) for n, (speaker, text) in enumerate(said, 1))
+    silent = tuple(Cue(f"s{n}", n * 1000, n * 1000 + 900, text) for n, text in enumerate(TEXTS, 1))
+    with index.writing(tmp_path, WordEmbedder()) as writer:
+        writer.put(Talk("t", "Drawers", cues, ("Host", "Ada Byron")))
+        writer.put(Talk("u", "Animals", silent, ("Bo",)))
+
+    with Engine(load_settings(home=tmp_path, llm="off"), embedder=WordEmbedder()) as engine:
+        answer = list(engine.ask("What does Ada Byron say about a cache?"))[-1]
+        assert {cue.speaker for hit in answer.hits for cue in hit.cues} == {"Ada Byron"}
+        assert answer.hits[0].cues[0].text == said[3][1]
+        assert answer.notice == "Searched only what Ada Byron says."
+        # Captions that name no speakers: the whole question is searched for, as ever.
+        answer = list(engine.ask("What does Bo say about the quokka?"))[-1]
+        assert any("quokka" in cue.text for hit in answer.hits for cue in hit.cues)
+        assert answer.notice == ""
+        # The reader's own choice of a speaker counts more.
+        answer = list(engine.ask("What does Ada Byron say about a cache?", Filters(speaker="Host")))[-1]
+        assert {cue.speaker for hit in answer.hits for cue in hit.cues} == {"Host"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rag.types import Chapter, Hit, Span
+from rag.web.jobs import Jobs
 from tests.web.conftest import Server
 from tests.web.fake_engine import FakeEngine, quoting, refusing, talk_of
 
@@ -27,6 +28,32 @@ def violations(page: Page) -> list[str]:
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_violation_while_talks_are_added(
+    serve: Callable[..., Server], open_page: Callable[..., Any], scheme: str
+) -> None:
+    stored = {"path": "a.vtt", "talk_id": "a", "title": "A", "status": "added", "language": "en", "cues": 1}
+    stored |= {"minutes": 1.0, "repaired": ["1 sentence rebuilt"], "skipped": [], "warnings": ["no end"]}
+    failed = stored | {"status": "failed", "error": "b.vtt: no captions"}
+    report: Any = {"files": [stored, failed], "ignored": [{"path": "c.mp3", "why": "no captions"}], "removed": []}
+    engine = FakeEngine([])
+
+    def ingest(files: Any, progress: Any) -> Any:
+        engine.library = [talk_of("Hi.", talk_id="a", title="A")]
+        return report
+
+    with Jobs(ingest) as jobs:
+        page, _ = open_page(serve(engine, jobs=jobs).url, color_scheme=scheme, bypass_csp=True)
+        page.wait_for_selector(".empty .drop:visible")
+        assert violations(page) == []
+        with page.expect_file_chooser() as chooser:
+            page.click(".empty .drop")
+        chooser.value.set_files([{"name": "a.vtt", "mimeType": "text/vtt", "buffer": b"WEBVTT"}])
+        page.wait_for_selector(".report")
+        page.click(".report summary")
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

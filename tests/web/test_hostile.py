@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from ingest.pipeline import ingest
 from rag.errors import LLMError
 from rag.types import CheckedClaim
+from tests.ingest.fake_writer import FakeWriter
 from tests.web.conftest import Server
 from tests.web.fake_engine import FakeEngine, growing, quoting, refusing, talk_of
 
@@ -84,6 +86,24 @@ def test_transcript_quotes_and_model_text(
     page.reload()
     page.wait_for_selector(".desk[data-ready]")
     assert texts(page, ".claim .text") == HOSTILE
+    assert page.evaluate("window.pwned") is None
+    assert watch.outside == []
+
+
+def test_hostile_caption_files(
+    shared: Path, tmp_path: Path, serve: Callable[..., Server], open_page: Callable[..., Any]
+) -> None:
+    writer = FakeWriter(tmp_path)
+    ingest(sorted((shared / "cases" / "ingest").glob("hostile-*.vtt")), writer)
+    talks = [writer.library.get(talk_id) for talk_id in writer.library.ids()]
+    assert len(talks) == 2
+    page, watch = open_page(serve(FakeEngine(talks, script=[quoting(talks[0], 0)])).url)
+    for number, talk in enumerate(talks):
+        page.goto(f"{page.url.split('?')[0]}?talk={talk.id}")
+        page.wait_for_selector(".desk[data-ready] .cue")
+        assert texts(page, ".words") == [cue.text for cue in talk.cues]
+        assert texts(page, ".title") == [talk.title]
+        assert page.locator(".desk :is(script, img, form:not(.composer), iframe, svg, style)").count() == 0, number
     assert page.evaluate("window.pwned") is None
     assert watch.outside == []
 

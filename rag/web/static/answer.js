@@ -152,7 +152,7 @@ function card(moment, onPlay, withTalk) {
   const out = moment.url ? outLink(moment.url, "Source", `Open ${moment.title} at its source`) : null;
   return h(
     "li",
-    { class: "card", data: moment.n ? { n: moment.n } : {} },
+    { class: moment.n ? "card" : "card uncited", data: moment.n ? { n: moment.n } : {} },
     h(
       "div",
       { class: "head" },

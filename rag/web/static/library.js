@@ -100,7 +100,7 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
   }
 
   function entry(talk) {
-    const facts = [talk.event, talk.date && h("time", { text: talk.date }), lengthText(talk.duration_ms)];
+    const facts = [talk.event, talk.date && h("time", { text: talk.date }), h("i", { text: lengthText(talk.duration_ms) })];
     const button = h(
       "button",
       { type: "button", on: { click: () => onOpen(talk.id) } },
