@@ -41,6 +41,7 @@ from rag.web.model import model_routes
 from rag.web.pane import list_view, talk_view
 from rag.web.problem import UNEXPECTED
 from rag.web.security import Guard
+from rag.wire import Wire
 
 log = logging.getLogger(__name__)
 
@@ -153,6 +154,8 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
                 view = {"run": asked.run, **answer_view(answer, lead_in_ms=lead_in_ms)}
                 if answer.done:
                     view["markdown"] = answer_markdown(answer, public_url=page_url, lead_in_ms=lead_in_ms)
+                    wire = Wire(settings.model_copy(update={"public_url": page_url}))
+                    view["json"] = json.dumps(wire.answer(answer), ensure_ascii=False, indent=2)
                 yield view
         except TalkciteError as error:
             yield {"run": asked.run, "error": str(error)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -224,6 +225,12 @@ def test_copying(engine: FakeEngine, serve: Callable[..., Server], open_page: Ca
     page.click("text=Copy as Markdown")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(f"**Topic 3?**\n\n{SENTENCES[3]} [0:06]({server.url}?talk=one&t=6#s4)\n")
+    page.click("text=Copy as JSON")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert (copied["question"], copied["claims"][0]["text"]) == ("Topic 3?", SENTENCES[3])
+    cited = copied["citations"][0]
+    assert (cited["title"], cited["quote"], cited["start_ms"]) == ("First talk", SENTENCES[3], 6000)
+    assert cited["url"] == f"{server.url}?talk=one&t=6#s4"
     page.click(".actions >> text=Copy link")
     assert page.evaluate("navigator.clipboard.readText()") == f"{server.url}?talk=one&t=6&q=Topic+3%3F#s4"
     page.click(".chip >> nth=1")

@@ -122,6 +122,7 @@ export function createConversation(list, { ask, stop, onPlay, onFocus, onEdit, o
     const buttons = [action("Retry", () => start(turn.question, turn.filters, { replace: turn }))];
     buttons.push(action("Edit", () => !running && onEdit(turn)));
     if (view.markdown) buttons.push(copying("Copy as Markdown", () => view.markdown));
+    if (view.json) buttons.push(copying("Copy as JSON", () => view.json));
     const first = view.citations[0];
     const href = () =>
       absolute(questionHref(turn.question, first && { talk: first.talk, cue: first.cue, ms: first.play_ms }));
