@@ -79,6 +79,11 @@ class AtOnce:
         claim = {"cues": [cue[0]], "text": "That is what was said."}
         yield Delta(json.dumps({"covered": True, "claims": [claim], "missing": ""}))
 
+    def agrees(self, messages: Sequence[Message]) -> Generator[Delta, None, float | None]:  # noqa: ARG002
+        """It is not asked how sure it is."""
+        yield from ()
+        return None
+
     def close(self) -> None:
         """Nothing to give back."""
 
