@@ -49,7 +49,7 @@ def test_stop_keeps_what_is_there_and_ends_the_work(
     shown = page.locator(".claim").count()
     page.wait_for_timeout(1200)
     assert page.locator(".claim").count() == shown < 20
-    assert page.locator(".problem").inner_text() == "Stopped."
+    assert page.locator(".turn .problem").inner_text() == "Stopped."
     assert engine.closed == 1
     engine.pace_s = 0
     page.click("text=Retry")
