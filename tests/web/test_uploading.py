@@ -137,7 +137,7 @@ def test_progress_is_shown_and_the_talk_can_be_opened(
     page.wait_for_function("document.querySelector('.state').textContent === 'Reading 1 of 2'")
     ingest.may_go_on.release()
     page.wait_for_function("document.querySelector('.state').textContent === 'Reading 2 of 2'")
-    assert page.evaluate("document.querySelector('progress').value") == 0.5
+    assert page.evaluate("document.querySelector('.upload progress').value") == 0.5
     ingest.may_go_on.release()
     page.wait_for_selector(".report")
     assert ingest.seen == [{"one.vtt": b"of one.vtt", "two.vtt": b"of two.vtt"}]
