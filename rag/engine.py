@@ -18,7 +18,7 @@ from rag.files import check_home
 from rag.glossary import load_glossary
 from rag.library import Library
 from rag.llm import LLM
-from rag.llms import load_llm
+from rag.llms import load_llm, prompt_tokens
 from rag.manifest import TalkInfo
 from rag.overview import overview
 from rag.query import Wording, seek, worded
@@ -112,7 +112,7 @@ class Engine:
                 embedder=self.embedder,
                 history=history,
                 talks_searched=len(generation.manifest.talks if chosen is None else chosen),
-                budget=self.settings.llm_prompt_tokens,
+                budget=prompt_tokens(self.settings, self.llm),
             )
 
     def unready(self) -> str:

@@ -9,7 +9,11 @@ from pathlib import Path
 from rag.errors import LLMError, StartError
 from rag.llm import LLM, OpenAIChat
 from rag.local import LocalLLM
+from rag.prompt import DEFAULT_BUDGET
 from rag.settings import Settings
+
+# Two cores read about 90 tokens a second: with these the first sentence shows after some ten seconds.
+_LOCAL_TOKENS = 600
 
 
 def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
@@ -23,7 +27,7 @@ def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
     if settings.llm_is_local:
         return LocalLLM(
             None if settings.llm.lower() == "local" else Path(settings.llm).expanduser(),
-            prompt_tokens=settings.llm_prompt_tokens,
+            prompt_tokens=settings.llm_prompt_tokens or _LOCAL_TOKENS,
             timeout_s=settings.llm_timeout_s,
             in_background=in_background,
         )
@@ -34,6 +38,11 @@ def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
             "set the address of a server, or a key for OpenAI, or RAG_LLM=local or off"
         )
     return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
+
+
+def prompt_tokens(settings: Settings, llm: LLM | None) -> int:
+    """How much of the transcripts this model shall read for an answer, in tokens."""
+    return settings.llm_prompt_tokens or (_LOCAL_TOKENS if isinstance(llm, LocalLLM) else DEFAULT_BUDGET)
 
 
 def try_out(llm: LLM, limit_s: float = 20.0) -> None:

@@ -47,35 +47,6 @@ _NEW_CLAUSE = re.compile(
     r"[,:]|\b(?:when|while|if|because|after|before|until|once|since|that|which|who|whether|how|what|why|as|and|but|so)\b",
     re.I,
 )
-# The same words where they point at nothing that was said before.
-_HARMLESS = re.compile(
-    r"""
-    \b(?:is|are|was|were)\s+there\b(?!\W*$)
-    | \bthere\b(?=\s+(?:is|are|was|were|be|might|may|will|would|could|should|has|have)\b)
-    | \bit\b(?=\s+(?:takes?|took)\b.*\bto\b) | \bit\b(?=\s+(?:important|possible|necessary|true|better|worth|clear)\b)
-    | \b(?<!the\s)(?<!this\s)(?<!that\s)(?<!which\s)one\b(?!\W*$) | \bone\b(?=\s+of\b)  # a number
-    | \b(?<!the\s)(?:others?|another)\b(?!\W*$)
-    | \b(?:before|above)\b(?!\W*$) | (?:(?<=\band\s)|(?<=,\s))then\b
-    | \b(?:same|earlier)\b(?=[\s-]+(?!as\b|for\b|in\b|with\b|when\b|you\b|and\b)\w)
-    | \bthose\b(?=\s+(?:who|that|which|of|in|on|not|with)\b)
-    """,
-    re.I | re.X,
-)
-# "that" behind such a word begins a clause ("the proof that caches help", "who says that …"), unless no clause can
-# begin there ("who measured that in Berlin?").
-_CLAUSE = re.compile(
-    r"\b(?P<word>[^\W_]+)\s+that\b(?=\s+(?!in\b|on\b|at\b|for\b|with\b|from\b|by\b|when\b|if\b|and\b)\w)", re.I
-)
-_SAYS = frozenset(("say", "says", "tell"))
-_WHO_IS = re.compile(r"^\W*(?:[Ww]hat|[Ww]ho) (?:is|are|was|were) [A-Z]")
-# Who or what a pronoun can stand for within the question: a name, or a noun with an article or number.
-_NOUN = re.compile(r"(?<=\s)(?:(?:the|an?|each|every|all|some|two|three|both|\d+)\s+[^\W_]+|[A-Z][^\W_]+)")
-_POSSESSIVE = re.compile(r"\b(?:its|their|his|her)\b", re.I)
-_PERSONAL = re.compile(r"\b(?:it|they|them|he|him|she|her|theirs|hers|ones)\b", re.I)
-_NEW_CLAUSE = re.compile(
-    r"[,:]|\b(?:when|while|if|because|after|before|until|once|since|that|which|who|whether|how|what|why|as|and|but|so)\b",
-    re.I,
-)
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _SMALL = frozenset(
     (

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationE
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import StartError
-from rag.prompt import DEFAULT_BUDGET
 
 
 def _http_address(value: str) -> str:
@@ -68,11 +67,11 @@ class Settings(BaseSettings):
         default=SecretStr(""), validation_alias=AliasChoices("RAG_LLM_API_KEY", "OPENAI_API_KEY")
     )
     llm_timeout_s: float = Field(default=120.0, gt=0, le=3600, description="limit for a whole answer, in seconds")
-    llm_prompt_tokens: int = Field(
-        default=DEFAULT_BUDGET,
+    llm_prompt_tokens: int | None = Field(
+        default=None,
         ge=100,
         le=100_000,
-        description="tokens of transcript that the model reads for an answer",
+        description="tokens of transcript that the model reads for an answer; empty: fewer for a local model",
     )
     top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
     lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")

@@ -18,8 +18,6 @@ from tests.web.fake_engine import FakeEngine, growing, quoting, refusing, talk_o
 
 pytestmark = pytest.mark.browser
 
-# What no hostile text may become; the page's own two forms are not meant.
-MARKUP = ".desk :is(script, img, form:not(.composer, .choose-model form), iframe, svg, style)"
 HOSTILE = [
     "Use <script>window.pwned = 1</script> here",
     "Type <img src=x onerror=window.pwned=1> to see",
@@ -35,6 +33,9 @@ HOSTILE = [
     "<svg onload=window.pwned=1> </textarea><script>window.pwned=1</script>",
     "right-to-left \u202egnirts\u202c and null-ish \ufffd and emoji 🎤",
 ]
+
+# Elements that text would have made, had it been read as markup.
+FOREIGN = ".desk :is(script, img, form:not(.composer, .choose-model form), iframe, svg, style)"
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_transcript_quotes_and_model_text(
     assert texts(page, ".title") == [HOSTILE[0]]
     assert HOSTILE[0] in texts(page, ".talks b")
     assert page.evaluate("window.pwned") is None
-    assert page.locator(MARKUP).count() == 0
+    assert page.locator(FOREIGN).count() == 0
     assert watch.outside == []
     page.reload()
     page.wait_for_selector(".desk[data-ready]")
@@ -105,7 +106,7 @@ def test_hostile_caption_files(
         page.wait_for_selector(".desk[data-ready] .cue")
         assert texts(page, ".words") == [cue.text for cue in talk.cues]
         assert texts(page, ".title") == [talk.title]
-        assert page.locator(MARKUP).count() == 0, number
+        assert page.locator(FOREIGN).count() == 0, number
     assert page.evaluate("window.pwned") is None
     assert watch.outside == []
 
