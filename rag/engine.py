@@ -181,7 +181,7 @@ class Engine:
         if voice is None:
             return None
         heard = self._evidence(generation, replace(filters, speaker=voice.speaker), voice.topic)
-        if not heard.hits:
+        if not heard.hits or not all(hit.talk.tells_speakers for hit in heard.hits):
             return None
         return replace(heard, notice=f"{heard.notice} Searched only what {voice.speaker} says.".strip())
 

@@ -95,7 +95,7 @@ class LexicalStore:
             document.add_text("talk_id", talk.id)
             document.add_integer("first", window.first)
             document.add_integer("last", window.last)
-            for speaker in sorted(speakers):
+            for speaker in sorted(speakers) if talk.tells_speakers else talk.speakers:
                 document.add_text("speaker", speaker.casefold())
             document.add_text("head", " ".join((talk.title, *sorted(speakers))))
             document.add_text("text", window.text)

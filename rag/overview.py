@@ -131,9 +131,10 @@ def _central(generation: Generation, talk_id: str, part: Span, speaker: str) -> 
     """The sentence nearest to all that is said in a part of a talk, and what is said from there on."""
     stored, vectors = generation.talk(talk_id)
     cues = stored.talk.cues
+    said = stored.talk.said_by(speaker) if speaker else None
 
     def may_be_shown(at: int) -> bool:
-        return is_answerable_speech(cues[at]) and (not speaker or cues[at].speaker.casefold() == speaker.casefold())
+        return is_answerable_speech(cues[at]) and (said is None or said(at))
 
     spoken = [at for at in range(part.first, part.last + 1) if may_be_shown(at)]
     if not spoken:

@@ -11,7 +11,7 @@ import numpy as np
 from rag.embed import Vectors
 from rag.query import Query, Wording, seek
 from rag.reader import Generation
-from rag.types import Evidence, Filters, Hit, Span, Talk
+from rag.types import Evidence, Filters, Hit, Span
 from rag.vectors import Found
 
 DEPTH = 50  # passages that each arm contributes
@@ -41,7 +41,14 @@ def retrieve(generation: Generation, wording: Wording, k: int, filters: Filters)
             hits.append(free)
         if len(hits) == k:
             break
-    return Evidence(tuple(hits), _confidence(generation, hits, query), notice(generation, query, filters))
+    told = " ".join(filter(None, (notice(generation, query, filters), _untold(hits) if filters.speaker else "")))
+    return Evidence(tuple(hits), _confidence(generation, hits, query), told)
+
+
+def _untold(hits: Sequence[Hit]) -> str:
+    """In which talks nobody knows who said a moment; "" when it is known of all."""
+    titles = dict.fromkeys(f"“{hit.talk.title}”" for hit in hits if not hit.talk.tells_speakers)
+    return f"The captions of {', '.join(titles)} don't tell who speaks, so all of it was searched." if titles else ""
 
 
 def notice(generation: Generation, query: Query, filters: Filters) -> str:
@@ -116,7 +123,8 @@ def _scores(generation: Generation, talk_id: str, vector: Vectors, speaker: str)
     stored, vectors = generation.talk(talk_id)
     scores: Vectors = vectors.passages @ vector
     if speaker:
-        speaks = [_speaks(stored.talk, window.first, window.last, speaker) for window in generation.passages(talk_id)]
+        said = stored.talk.said_by(speaker)
+        speaks = [any(map(said, range(of.first, of.last + 1))) for of in generation.passages(talk_id)]
         scores = np.where(speaks, scores, np.float32(-np.inf)).astype(np.float32)
     return scores
 
@@ -146,10 +154,10 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
     """The sentence of a found passage that answers best, where the link must land, and what is said from there on."""
     stored, vectors = generation.talk(found.talk_id)
     talk = stored.talk
+    said = talk.said_by(speaker) if speaker else None
 
     def may_be_shown(position: int) -> bool:
-        cue = talk.cues[position]
-        return not cue.is_sound_label and (not speaker or cue.speaker.casefold() == speaker.casefold())
+        return not talk.cues[position].is_sound_label and (said is None or said(position))
 
     near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
     cosines = vectors.sentences[near.start : near.stop] @ query.vector
@@ -162,10 +170,6 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
     while last - first + 1 < MAX_HIT_CUES and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
         last += 1
     return Hit(talk, first, last, found.score, Span(found.first, found.last))
-
-
-def _speaks(talk: Talk, first: int, last: int, speaker: str) -> bool:
-    return any(cue.speaker.casefold() == speaker.casefold() for cue in talk.cues[first : last + 1])
 
 
 def _free_part(hit: Hit, others: list[Hit]) -> Hit | None:

@@ -9,6 +9,7 @@ of a cue in `Talk.cues`; a cue id is the text (`s42`) under which people and oth
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -72,6 +73,22 @@ class Talk:
     def duration_ms(self) -> int:
         """End of the last spoken cue, in milliseconds; 0 for a talk without cues."""
         return max((cue.end_ms for cue in self.cues), default=0)
+
+    @property
+    def tells_speakers(self) -> bool:
+        """True when the captions say of any cue who speaks."""
+        return any(cue.speaker for cue in self.cues)
+
+    def said_by(self, speaker: str) -> Callable[[int], bool]:
+        """Whether the cue at a position is said by `speaker`, in whatever letter case.
+
+        Where the captions don't tell who speaks, each of the talk's speakers may have said anything.
+        """
+        wanted = speaker.casefold()
+        if self.tells_speakers:
+            return lambda position: self.cues[position].speaker.casefold() == wanted
+        may_be = wanted in (name.casefold() for name in self.speakers)
+        return lambda _: may_be
 
     @property
     def year(self) -> str:

@@ -79,6 +79,34 @@ def test_filters_restrict_both_arms(engine: Engine, filters: dict[str, str], tal
     assert {talk for talk, _, _ in found(engine, "preemption", **filters)} == talks
 
 
+UNTOLD = Talk(
+    "untold", "Panel on queues",
+    tuple(Cue(f"s{n}", n * 1000, n * 1000 + 900, text) for n, text in enumerate(
+        ("Our queue is fair.", "Nobody overtakes anybody in the queue.")
+    )),
+    speakers=("Bob", "Dora"),
+)  # fmt: skip
+
+
+def test_where_captions_tell_no_speakers_each_of_the_talks_speakers_may_have_said_it(tmp_path: Path) -> None:
+    with writing(tmp_path, WordEmbedder()) as writer:
+        for talk in (DUO, UNTOLD):
+            writer.put(talk)
+    with Engine(load_settings(home=tmp_path), embedder=WordEmbedder()) as engine:
+        for speaker in ("Dora", "dora"):
+            evidence = engine.evidence("Is the queue fair?", 5, Filters(speaker=speaker))
+            assert [(hit.talk.id, hit.cues[0].text) for hit in evidence.hits] == [("untold", "Our queue is fair.")]
+            said = "The captions of “Panel on queues” don't tell who speaks, so all of it was searched."
+            assert evidence.notice == said
+            arms = engine.arms("Is the queue fair?", 5, Filters(speaker=speaker))
+            assert [[hit.talk.id for hit in hits] for hits in arms.values()] == [["untold"], ["untold"]]
+        both = engine.evidence("recall and the queue", 5, Filters(speaker="Bob"))
+        assert {hit.talk.id for hit in both.hits} == {"duo", "untold"}
+        assert all(hit.cues[0].speaker in ("Bob", "") for hit in both.hits)
+        cleo = engine.evidence("the queue", 5, Filters(speaker="Cleo"))
+        assert ({hit.talk.id for hit in cleo.hits}, cleo.notice) == ({"duo"}, "")
+
+
 def test_a_speaker_filter_lands_on_that_speaker(engine: Engine) -> None:
     assert found(engine, "preemption", speaker="Bob")[0] == ("duo", "s2", "s2")
     assert found(engine, "preemption", speaker="Cleo")[0] == ("duo", "s3", "s3")
