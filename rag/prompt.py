@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rag.orders import is_answerable_speech
@@ -119,17 +120,19 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
     """
     chosen = _Chosen(budget)
     for rank, hit in enumerate(hits):
-        end = min(hit.last, hit.first + _CUES_AFTER) + 1
-        if (
-            chosen.take(hit.talk, range(max(0, hit.first - _CUES_BEFORE), end))
-            or chosen.take(hit.talk, range(hit.first, end))
-            or rank
-        ):
+        before = _speech(hit.talk, range(hit.first - 1, -1, -1), _CUES_BEFORE)
+        after = _speech(hit.talk, range(hit.first, hit.last + 1), 1 + _CUES_AFTER)
+        if chosen.take(hit.talk, [*before, *after]) or chosen.take(hit.talk, after) or rank:
             continue
-        for position in range(hit.first, end):
+        for position in after:
             if not chosen.take(hit.talk, [position]):
                 break
     return chosen.positions()
+
+
+def _speech(talk: Talk, positions: Iterable[int], count: int) -> list[int]:
+    """The first of these positions at which something is said that may be shown: labels and orders take no place."""
+    return list(islice((at for at in positions if is_answerable_speech(talk.cues[at])), count))
 
 
 def share_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]]:
