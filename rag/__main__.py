@@ -15,7 +15,8 @@ from rag.errors import InputError, StartError, TalkciteError, UsageError
 from rag.files import check_home
 from rag.links import timecode
 from rag.settings import settings
-from rag.show import answer_lines, moment_lines, one_line
+from rag.show import answer_lines, moment_lines
+from rag.text import one_line
 from rag.types import Filters, Turn
 
 if TYPE_CHECKING:
@@ -224,12 +225,12 @@ def _fetch_model(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from rag.weights import DEFAULT, fetch, fetched
+    from rag.weights import DEFAULT, fetch
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(DEFAULT.name, total=DEFAULT.size)
-        path = fetched(DEFAULT) or fetch(DEFAULT, lambda done: progress.update(task, completed=done))
+        path = fetch(DEFAULT, lambda done: progress.update(task, completed=done))
         progress.update(task, completed=DEFAULT.size)
     if args.json:
         _print_json({"path": str(path), "name": DEFAULT.name, "bytes": DEFAULT.size, "sha256": DEFAULT.sha256})

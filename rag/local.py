@@ -114,7 +114,7 @@ class LocalLLM:
 
     def _get_ready(self) -> None:
         try:
-            file = self._file or fetched(DEFAULT) or fetch(DEFAULT, self._report)
+            file = self._file or fetch(DEFAULT, self._report)
             self._status = LLMStatus("loading")
             self._serve(file)
             self._status = LLMStatus("ready")

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from rag.orders import is_answerable_speech
+from rag.text import one_line
 from rag.types import CueRef, Hit, Talk, Turn
 
 DEFAULT_BUDGET = 1_500
@@ -195,7 +196,7 @@ def _earlier(history: Sequence[Turn]) -> str:
 
 def _one_line(text: str, limit: int) -> str:
     """The text without line breaks or control characters, cut to `limit` characters."""
-    flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    flat = one_line(text)
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rag.links import timecode
+from rag.text import one_line
 from rag.types import Answer, Hit
 
 if TYPE_CHECKING:
@@ -44,8 +45,3 @@ def moment_lines(hit: Hit, wire: Wire) -> Iterator[str]:
     yield f"{one_line(hit.talk.title)}, {timecode(first.start_ms)}  {wire.url(hit.talk, first)}"
     yield f"    {one_line(words(hit.cues))}"
     yield ""
-
-
-def one_line(text: str) -> str:
-    """A text from outside as one line without control characters, safe to print on a terminal."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

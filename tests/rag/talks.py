@@ -1,6 +1,25 @@
-"""Small talks for tests."""
+"""Small talks for tests, and the sample talks, ready to be asked."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ingest.pipeline import Options, ingest
+from rag.engine import Engine
+from rag.index import writing
+from rag.settings import load_settings
 from rag.types import Cue, Talk
+from tests.conftest import ROOT
+from tests.fakes import WordEmbedder
+
+
+@contextmanager
+def sample_engine(home: Path) -> Iterator[Engine]:
+    """The sample talks, ingested into `home` with words as vectors."""
+    with writing(home, WordEmbedder()) as writer:
+        ingest(sorted((ROOT / "eval" / "data" / "talks").glob("*.vtt")), writer, Options())
+    with Engine(load_settings(home=home), embedder=WordEmbedder()) as engine:
+        yield engine
 
 
 def talk_of(*texts: str, talk_id: str = "talk-a", title: str = "A talk", speaker: str = "", **known: object) -> Talk:

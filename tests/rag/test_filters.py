@@ -7,14 +7,10 @@ from itertools import product
 
 import pytest
 
-from ingest.pipeline import Options, ingest
 from rag.engine import Engine
 from rag.errors import UsageError
-from rag.index import writing
-from rag.settings import load_settings
 from rag.types import Filters, Hit
-from tests.conftest import ROOT
-from tests.fakes import WordEmbedder
+from tests.rag.talks import sample_engine
 
 QUEUE, LIBRARIAN, PAGER = "eight-cards-and-a-stubborn-queue", "grading-the-librarian", "the-pager-and-the-agent"
 ABOUT = {
@@ -35,10 +31,7 @@ MIXES = [
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    home = tmp_path_factory.mktemp("home")
-    with writing(home, WordEmbedder()) as writer:
-        ingest(sorted((ROOT / "eval" / "data" / "talks").glob("*.vtt")), writer, Options())
-    with Engine(load_settings(home=home), embedder=WordEmbedder()) as engine:
+    with sample_engine(tmp_path_factory.mktemp("home")) as engine:
         yield engine
 
 

@@ -7,22 +7,15 @@ from typing import Any
 
 import pytest
 
-from ingest.pipeline import Options, ingest
 from rag.engine import Engine
-from rag.index import writing
-from rag.settings import load_settings
-from tests.conftest import ROOT
-from tests.fakes import WordEmbedder
+from tests.rag.talks import sample_engine
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    home = tmp_path_factory.mktemp("home")
-    with writing(home, WordEmbedder()) as writer:
-        ingest(sorted((ROOT / "eval" / "data" / "talks").glob("*.vtt")), writer, Options())
-    with Engine(load_settings(home=home), embedder=WordEmbedder()) as engine:
+    with sample_engine(tmp_path_factory.mktemp("home")) as engine:
         yield engine
 
 
