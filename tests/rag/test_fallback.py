@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import resource
 import shutil
@@ -30,6 +29,7 @@ from rag.retrieve import exact
 from rag.settings import load_settings
 from rag.types import Evidence, Filters, Talk
 from tests.fakes import WordEmbedder
+from tests.leaks import assert_level, open_now
 from tests.rag.talks import numbered_talk
 
 pytestmark = pytest.mark.slow  # every ingest starts a process that checks what was built
@@ -63,12 +63,6 @@ def waits_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)
     return condition()
-
-
-def open_now() -> tuple[int, int]:
-    """Number of files and threads of this process."""
-    gc.collect()
-    return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
 
 def found(evidence: Evidence) -> tuple[str, str]:
@@ -293,8 +287,8 @@ def test_thirty_generations_leave_no_files_and_threads_open(tmp_path: Path, monk
             assert waits_for(follows)
             counts.append(open_now())
         files, threads = zip(*counts, strict=True)
-        assert min(files[-10:]) <= max(files[:10])  # one that stays open each time would be twenty by now
-        assert min(threads[-10:]) <= max(threads[:10])
+        assert_level(files)
+        assert_level(threads)
 
 
 def test_a_folder_that_stays_broken_leaves_no_files_and_threads_open(
@@ -310,8 +304,8 @@ def test_a_folder_that_stays_broken_leaves_no_files_and_threads_open(
             time.sleep(0.02)
             counts.append(open_now())
     files, threads = zip(*counts, strict=True)
-    assert min(files[-10:]) <= max(files[:10])
-    assert min(threads[-10:]) <= max(threads[:10])
+    assert_level(files)
+    assert_level(threads)
 
 
 def test_a_first_generation_without_manifest_is_still_named(home: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
 import time
@@ -25,6 +24,7 @@ from rag.server import Server, ServerVectors
 from rag.settings import load_settings
 from rag.types import Talk
 from tests.fakes import WordEmbedder
+from tests.leaks import assert_level, open_now
 from tests.rag.chroma_server import ChromaRun, chroma_run
 from tests.rag.talks import numbered_talk, talk_of
 
@@ -439,6 +439,5 @@ def test_generations_on_a_server_leave_no_connections_open(
                     return generation is not None and generation.name == name
 
             assert waits_for(follows)
-            gc.collect()
-            files.append(len(list(Path("/proc/self/fd").iterdir())))
-    assert min(files[-5:]) <= max(files[:5])
+            files.append(open_now()[0])
+    assert_level(files)
