@@ -171,6 +171,8 @@ def _index(settings: Settings, library: Library, found: Survey, is_busy: bool) -
     manifest = current_manifest(home)
     if manifest is None:
         return Check("index", False, f"{name}: its table of contents is missing or damaged", rebuild)
+    if not manifest.is_of_this_version:
+        return Check("index", False, f"{name}: it was made by another version", rebuild)
     if problem := check(library, index_folder(home) / name, server_of(settings)):
         return Check("index", False, f"{name}: {problem}", rebuild)
     published = {talk_id: info.digest for talk_id, info in manifest.talks.items()}

@@ -156,12 +156,24 @@ class Engine:
         with self._reader.generation() as generation:
             return generation.manifest.model if generation else canonical_name(self.settings.embed_model)
 
-    def _evidence(self, generation: Generation, filters: Filters, query: str, k: int | None = None) -> Evidence:
+    def _evidence(
+        self,
+        generation: Generation,
+        filters: Filters,
+        query: str,
+        k: int | None = None,
+        *,
+        is_to_answer: bool = False,
+    ) -> Evidence:
         wording = self._worded(query)
         k = k or self.settings.top_k
         reranker = self._reranker.result()
         depth = max(k, RERANKED) if reranker else k
-        evidence = self._current(generation, filters, lambda held: retrieve(held, wording, depth, filters))
+
+        def find(held: Generation) -> Evidence:
+            return retrieve(held, wording, depth, filters, is_to_answer=is_to_answer)
+
+        evidence = self._current(generation, filters, find)
         return replace(evidence, hits=rerank(reranker, query, evidence.hits)[:k]) if reranker else evidence
 
     def _answering(self, generation: Generation, filters: Filters, query: str) -> Evidence:
@@ -171,7 +183,8 @@ class Engine:
             if found:
                 return found
             query = asked.topic if isinstance(asked, Mentions) else query
-        return self._said_by_whom_is_asked(generation, filters, query) or self._evidence(generation, filters, query)
+        by_somebody = self._said_by_whom_is_asked(generation, filters, query)
+        return by_somebody or self._evidence(generation, filters, query, is_to_answer=True)
 
     def _said_by_whom_is_asked(self, generation: Generation, filters: Filters, query: str) -> Evidence | None:
         """What somebody says whom the question names; None when it names nobody, or the captions tell no speakers."""
@@ -180,7 +193,7 @@ class Engine:
         voice = None if filters.speaker else voice_in(query, (name for info in talks for name in info.speakers))
         if voice is None:
             return None
-        heard = self._evidence(generation, replace(filters, speaker=voice.speaker), voice.topic)
+        heard = self._evidence(generation, replace(filters, speaker=voice.speaker), voice.topic, is_to_answer=True)
         if not heard.hits or not all(hit.talk.tells_speakers for hit in heard.hits):
             return None
         return replace(heard, notice=f"{heard.notice} Searched only what {voice.speaker} says.".strip())

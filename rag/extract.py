@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from rag.asked import asks_for_number, holds_number
 from rag.lexical import stems
-from rag.orders import is_answerable_speech
-from rag.types import Claim, Cue, CueRef, Hit, Span
+from rag.orders import is_order
+from rag.types import Claim, Cue, CueRef, Hit
 
 MAX_QUOTES = 5
 MAX_WALK = 8
 _MAX_CHARS = 320
 _MAX_CUES = 4
+_REACH = 50  # cues before and after a moment's first: a sentence may go on behind orders to an assistant
 # A moment is quoted when it scores at least this share of the best one; docs/experiments.md has the measurements.
 _KEEP = 0.8
 _ANSWER_CUES = 2
@@ -56,8 +57,7 @@ def walk(hits: Sequence[Hit]) -> list[Claim]:
 
 
 def _claim(hit: Hit) -> Claim:
-    span = _quoted(hit)
-    spoken = [at for at in range(span.first, span.last + 1) if is_answerable_speech(hit.talk.cues[at])]
+    spoken = [at for at in _quoted(hit) if not hit.talk.cues[at].is_sound_label]
     text = " ".join(hit.talk.cues[at].text for at in spoken)
     return Claim(text, tuple(CueRef(hit.talk.id, at) for at in spoken))
 
@@ -65,15 +65,20 @@ def _claim(hit: Hit) -> Claim:
 def _from_number(hit: Hit) -> Hit:
     """The moment from its first sentence with a number on, where one follows soon."""
     for position in range(hit.first, min(hit.last, hit.first + _NUMBER_CUES) + 1):
-        if holds_number(hit.talk.cues[position].text):
+        text = hit.talk.cues[position].text
+        if holds_number(text) and not is_order(text):
             return replace(hit, first=position)
     return hit
 
 
-def _quoted(hit: Hit) -> Span:
-    """The sentence that a moment starts with, whole, and what answers it where it is a question."""
-    cues = hit.talk.cues
-    first = last = hit.first
+def _quoted(hit: Hit) -> Sequence[int]:
+    """The cues of the sentence that a moment starts with, whole, and of what answers it where it is a question."""
+    if is_order(hit.talk.cues[hit.first].text):
+        return ()
+    near = range(max(0, hit.first - _REACH), min(hit.first + _REACH, len(hit.talk.cues)))
+    positions = [at for at in near if not is_order(hit.talk.cues[at].text)]
+    cues = [hit.talk.cues[at] for at in positions]
+    first = last = positions.index(hit.first)
     if cues[first].text.rstrip().endswith("?"):
         # A question asked on stage is nearest to the one asked here; what answers it comes next.
         last = min(first + _ANSWER_CUES, len(cues) - 1)
@@ -81,7 +86,7 @@ def _quoted(hit: Hit) -> Span:
         last += 1
     while first > 0 and _continues(cues[first - 1], cues[first]) and _fits(cues, first - 1, last):
         first -= 1
-    return Span(first, last)
+    return positions[first : last + 1]
 
 
 def _ends_sentence(cue: Cue) -> bool:

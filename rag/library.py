@@ -29,7 +29,7 @@ from rag.recordings import discard_all_but
 from rag.types import Chapter, Cue, Talk
 from rag.windows import TEXT_FORM, passages, sentences
 
-FORMAT = 1
+FORMAT = 2
 _TALKS_IN_MEMORY = 64
 _IDENTITY = re.compile(r"[0-9a-f]{12}")
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}")
@@ -230,7 +230,7 @@ def content_digest(talk: Talk) -> str:
 
 def text_digest(talk: Talk) -> str:
     """Names what a talk's vectors are made from: 16 hex digits. The same words at other times share it."""
-    return _digest([TEXT_FORM, embedded_texts(talk)])
+    return _digest(["w8s3+cues/1", embedded_texts(talk)])  # since the first version: other words would embed all anew
 
 
 def _digest(value: object) -> str:
@@ -256,7 +256,7 @@ def _talk_json(talk: Talk) -> dict[str, Any]:
 
 
 def _to_json(stored: StoredTalk) -> dict[str, Any]:
-    head = {"format": FORMAT, "digest": stored.digest, "text_digest": stored.text_digest}
+    head = {"format": FORMAT, "digest": stored.digest, "text_form": TEXT_FORM, "text_digest": stored.text_digest}
     return head | _talk_json(stored.talk)
 
 
@@ -290,7 +290,9 @@ def _parse(path: Path, version: tuple[int, int, int]) -> StoredTalk:  # noqa: AR
             source=data["source"],
             chapters=tuple(Chapter(**chapter) for chapter in data["chapters"]),
         )
-        return StoredTalk(talk, data["digest"], data["text_digest"])
+        # Format 1 names no form.
+        is_current = data.get("text_form") == TEXT_FORM
+        return StoredTalk(talk, data["digest"], data["text_digest"] if is_current else text_digest(talk))
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"{path}: damaged ({type(error).__name__}: {error}), expected a talk as JSON; "

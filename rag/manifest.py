@@ -60,6 +60,11 @@ class Manifest:
     format: int = FORMAT
 
     @property
+    def is_of_this_version(self) -> bool:
+        """True when its passages are cut and named as they are now; an index of other ones can't be asked."""
+        return (self.format, self.text_form) == (FORMAT, TEXT_FORM)
+
+    @property
     def windows(self) -> int:
         """Number of passages over all talks."""
         return sum(info.windows for info in self.talks.values())

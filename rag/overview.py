@@ -11,7 +11,7 @@ from rag.manifest import TalkInfo
 from rag.orders import is_answerable_speech
 from rag.query import Wording, seek
 from rag.reader import Generation
-from rag.retrieve import MAX_HIT_CUES, arms, by_words, moment, notice, rank
+from rag.retrieve import MAX_HIT_CUES, arms, by_words, gives_orders, moment, notice, rank
 from rag.types import Evidence, Filters, Hit, Span, Talk
 from rag.vectors import Found
 
@@ -75,7 +75,8 @@ def mentions(
     near = [found for found in arms(generation, query, filters)["dense"] if found.score >= _MENTIONED]
     best: dict[str, Found] = {}
     for found in rank(generation, query, _few_per_talk(near), _few_per_talk(words)):
-        best.setdefault(found.talk_id, found)
+        if not gives_orders(generation, found):
+            best.setdefault(found.talk_id, found)
     if not best:
         return None
     talks = list(best)[:MAX_TALKS]

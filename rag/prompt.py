@@ -141,7 +141,8 @@ def share_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]]
     chosen = _Chosen(budget)
     for before, after in _TURNS:
         for hit in hits:
-            chosen.take(hit.talk, range(max(0, hit.first - before), min(hit.last, hit.first + after) + 1))
+            earlier = _speech(hit.talk, range(hit.first - 1, -1, -1), before)
+            chosen.take(hit.talk, [*earlier, *_speech(hit.talk, range(hit.first, hit.last + 1), 1 + after)])
     return chosen.positions()
 
 

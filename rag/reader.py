@@ -89,6 +89,10 @@ class Generation:
         """The row of the passage that starts at cue `first` (position) in the talk's vectors."""
         return self._rows(talk_id)[first]
 
+    def passage(self, talk_id: str, first: int) -> Window:
+        """The passage that starts at cue `first` (position)."""
+        return self.passages(talk_id)[self.row(talk_id, first)]
+
 
 class IndexReader:
     """Gives every query the newest published generation. Safe to use from many threads."""
@@ -154,6 +158,9 @@ class IndexReader:
         manifest = read_manifest(index_folder(self._home) / name)
         if manifest is None:
             raise StoreError(f"{index_folder(self._home) / name}: damaged; 'python -m rag doctor --repair'")
+        if not manifest.is_of_this_version:
+            made = f"{index_folder(self._home) / name}: made by another version"
+            raise StoreError(f"{made}; 'python -m rag doctor --repair' builds it anew")
         self._swap(Generation(self._library, name, manifest, self._server))
 
     def _open_next(self, name: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rag.library import StoredTalk
 from rag.manifest import TalkInfo
-from rag.windows import last_cue, passages
+from rag.windows import passages
 
 Contents = Mapping[str, TalkInfo]  # the talks of a generation by their `content_key`
 
@@ -18,7 +18,7 @@ _ID_BYTES = 128
 _DOCUMENT_BYTES = 16_384
 _VALUE_BYTES = 4_096
 
-_ROOM_FOR_POSITION = 12  # "/" and the position of a passage in its talk
+_ROOM_FOR_PLACE = 24  # "/" and the positions at which a passage starts and ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ def records_of(stored: StoredTalk) -> Iterator[Record]:
             "end_ms": cues[-1].end_ms,
             "speakers": _cut(", ".join(dict.fromkeys(cue.speaker for cue in cues if cue.speaker)), _VALUE_BYTES),
         }
-        yield Record(f"{content}/{window.first}", _cut(window.text, _DOCUMENT_BYTES), metadata)
+        yield Record(f"{content}/{window.first}-{window.last}", _cut(window.text, _DOCUMENT_BYTES), metadata)
 
 
 def content_key(talk_id: str, text_digest: str) -> str:
-    """What the ids of all records of one content start with, before "/" and the position; no two contents share it."""
+    """What the ids of all records of one content start with, before "/" and the place; no two contents share it."""
     key = f"{talk_id}/{text_digest}"
-    if len(key) + _ROOM_FOR_POSITION > _ID_BYTES:  # talk ids are ASCII
+    if len(key) + _ROOM_FOR_PLACE > _ID_BYTES:  # talk ids are ASCII
         key = f"{hashlib.sha256(talk_id.encode()).hexdigest()[:32]}/{text_digest}"
     return key
 
@@ -67,9 +67,12 @@ def place_of(record_id: str, contents: Contents) -> tuple[str, int, int] | None:
 
     An id says it all, so that a search needs no metadata, which takes Chroma longer to read than to find.
     """
-    content, _, first = record_id.rpartition("/")
+    content, _, place = record_id.rpartition("/")
     info = contents.get(content)
-    return None if info is None else (info.id, int(first), last_cue(int(first), info.cues))
+    if info is None:
+        return None
+    first, _, last = place.partition("-")
+    return info.id, int(first), int(last)
 
 
 def content_of(record_id: str) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from rag.embed import Vectors
+from rag.orders import is_answerable_speech, is_order
 from rag.query import Query, Wording, seek
 from rag.reader import Generation
-from rag.types import Evidence, Filters, Hit, Span
+from rag.types import Evidence, Filters, Hit, Span, Talk, Window
 from rag.vectors import Found
 
 DEPTH = 50  # passages that each arm contributes
@@ -24,19 +26,23 @@ _CONFIDENCE_PASSAGE, _CONFIDENCE_SENTENCE, _CONFIDENCE_COVERAGE, _CONFIDENCE_OFF
 # and the share of the query's words that it holds.
 _PASSAGE_WEIGHT, _SENTENCE_WEIGHT, _BM25_WEIGHT, _COVERAGE_WEIGHT = 2.0, 2.0, 0.5, 1.0
 
-_MARGIN = 1  # cues before and after a passage that narrowing may reach for
+_MARGIN = 1  # spoken cues before and after a passage that narrowing may reach for
 _WORD_WEIGHT = 0.5  # of the share of query words in a cue, against the cosine of the cue
 
 
-def retrieve(generation: Generation, wording: Wording, k: int, filters: Filters) -> Evidence:
-    """The `k` moments that answer a question best, and how likely they answer it.
+def retrieve(
+    generation: Generation, wording: Wording, k: int, filters: Filters, *, is_to_answer: bool = False
+) -> Evidence:
+    """The `k` moments that match a query best, and how likely they answer it.
 
-    Filters go into both arms, before ranking.
+    Filters go into both arms, before ranking. With `is_to_answer` captions that give orders are no moments.
     """
     query = seek(wording, generation.words, generation.select(filters))
     found_by = arms(generation, query, filters)
     hits: list[Hit] = []
     for found in rank(generation, query, found_by["dense"], found_by["words"]):
+        if is_to_answer and gives_orders(generation, found):
+            continue
         if free := _free_part(moment(generation, found, query, filters.speaker), hits):
             hits.append(free)
         if len(hits) == k:
@@ -56,6 +62,11 @@ def notice(generation: Generation, query: Query, filters: Filters) -> str:
     # Chosen talks are always compared one by one, so that Chroma is not missed.
     notices = (generation.vectors.notice if not filters else "", generation.words.notice, query.notice)
     return " ".join(filter(None, notices))
+
+
+def gives_orders(generation: Generation, found: Found) -> bool:
+    """True for the passage that a caption with an order to an assistant makes."""
+    return is_order(generation.talk(found.talk_id)[0].talk.cues[found.first].text)
 
 
 def arms(generation: Generation, query: Query, filters: Filters) -> dict[str, list[Found]]:
@@ -124,7 +135,7 @@ def _scores(generation: Generation, talk_id: str, vector: Vectors, speaker: str)
     scores: Vectors = vectors.passages @ vector
     if speaker:
         said = stored.talk.said_by(speaker)
-        speaks = [any(map(said, range(of.first, of.last + 1))) for of in generation.passages(talk_id)]
+        speaks = [any(map(said, passage.cues)) for passage in generation.passages(talk_id)]
         scores = np.where(speaks, scores, np.float32(-np.inf)).astype(np.float32)
     return scores
 
@@ -159,17 +170,31 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
     def may_be_shown(position: int) -> bool:
         return not talk.cues[position].is_sound_label and (said is None or said(position))
 
-    near = range(max(0, found.first - _MARGIN), min(len(talk.cues), found.last + _MARGIN + 1))
-    cosines = vectors.sentences[near.start : near.stop] @ query.vector
+    near = _with_margin(talk, generation.passage(found.talk_id, found.first))
+    cosines = vectors.sentences[near] @ query.vector
     scores = {
         position: float(cosine) + _WORD_WEIGHT * query.coverage([talk.cues[position]])
         for position, cosine in zip(near, cosines, strict=True)
         if may_be_shown(position)
     }
-    first = last = max(scores, key=scores.__getitem__, default=near.start)
-    while last - first + 1 < MAX_HIT_CUES and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
+    first = last = max(scores, key=scores.__getitem__, default=near[0])
+    room = MAX_HIT_CUES - 1
+    while room and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
         last += 1
+        room -= not is_order(talk.cues[last].text)  # which take no room from what answers
     return Hit(talk, first, last, found.score, Span(found.first, found.last))
+
+
+def _with_margin(talk: Talk, passage: Window) -> list[int]:
+    """The cues of a passage and the next spoken ones on either side; an order is looked at by itself."""
+    if is_order(talk.cues[passage.first].text):
+        return list(passage.cues)
+
+    def spoken(positions: range) -> list[int]:
+        return list(islice((at for at in positions if is_answerable_speech(talk.cues[at])), _MARGIN))
+
+    before, after = range(passage.first - 1, -1, -1), range(passage.last + 1, len(talk.cues))
+    return [*reversed(spoken(before)), *passage.cues, *spoken(after)]
 
 
 def _free_part(hit: Hit, others: list[Hit]) -> Hit | None:
@@ -219,8 +244,11 @@ def _likeness(
     for talk_id, first, last in places:
         stored, vectors = generation.talk(talk_id)
         passages.append(vectors.passages[generation.row(talk_id, first)])
-        sentences.append(vectors.sentences[first : last + 1])
-        coverages.append(query.coverage(stored.talk.cues[first : last + 1]))
+        cues = generation.passage(talk_id, first).cues
+        is_whole = len(cues) == last - first + 1
+        # A slice where it does: picking rows takes several times as long.
+        sentences.append(vectors.sentences[first : last + 1] if is_whole else vectors.sentences[list(cues)])
+        coverages.append(query.coverage([stored.talk.cues[at] for at in cues]))
     starts = np.cumsum([0, *map(len, sentences[:-1])])
     cosines = np.stack(passages) @ query.vector
     best = np.maximum.reduceat(np.concatenate(sentences) @ query.vector, starts)

@@ -105,12 +105,25 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Consecutive cues of a talk taken together: the unit that is embedded and searched."""
+    """Cues of a talk taken together: the unit that is embedded and searched.
+
+    `cues` are their positions, in order and never empty; what lies between them and is not among them (a sound label,
+    an order to an assistant) is not part of `text`.
+    """
 
     talk_id: str
-    first: int
-    last: int
+    cues: tuple[int, ...]
     text: str
+
+    @property
+    def first(self) -> int:
+        """Position of the first cue; no two windows of a talk share it."""
+        return self.cues[0]
+
+    @property
+    def last(self) -> int:
+        """Position of the last cue."""
+        return self.cues[-1]
 
 
 @dataclass(frozen=True, slots=True)

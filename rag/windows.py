@@ -1,49 +1,46 @@
 """Talk -> Windows. Pure.
 
-Large windows find the topic, small ones point at the sentence: passages of 8 cues every 3 are searched, and every
-single cue is embedded too, so that a found passage can be narrowed to the sentence that answers without running the
-model again (docs/experiments.md has the measurements).
+Large windows find the topic, small ones point at the sentence: passages of 8 spoken cues every 3 are searched, and
+every single cue is embedded too, so that a found passage can be narrowed to the sentence that answers without running
+the model again (docs/experiments.md has the measurements).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rag.orders import is_order
 from rag.types import Talk, Window
 
 WINDOW_CUES = 8
 WINDOW_STEP = 3
 
-# Names what the texts below look like. Vectors made from other texts must not be mixed with these, so it is part of
-# the content digest: changing how a text is made means changing this word.
-TEXT_FORM = "w8s3+cues/1"
+# Names how the texts below are made: changing that means changing this word. An index made in another way is built
+# anew; of a talk stored then, the texts are compared, and only where they differ it is embedded again.
+TEXT_FORM = "w8s3+cues/2"
 
 
 def passages(talk: Talk) -> list[Window]:
     """Overlapping windows of at most 8 cues, 3 cues apart, which together cover every cue that can be searched.
 
-    Sound labels are left out of the text. A stretch of nothing but sound labels gives no window.
+    Sound labels are passed over. So are orders to an assistant, which get windows of their own: they can be found, but
+    what stands between other sentences changes neither how these are cut nor what their vectors are.
     """
-    count = len(talk.cues)
-    windows = []
-    first = 0
-    while first < count:
-        last = last_cue(first, count)
-        if text := _spoken(talk, first, last):
-            windows.append(Window(talk.id, first, last, text))
-        if last == count - 1:
-            break
-        first += WINDOW_STEP
-    return windows
-
-
-def last_cue(first: int, count: int) -> int:
-    """The position at which the passage ends that starts at cue `first` of a talk of `count` cues."""
-    return min(first + WINDOW_CUES, count) - 1
+    spoken = [at for at, cue in enumerate(talk.cues) if not cue.is_sound_label]
+    orders = [at for at in spoken if is_order(talk.cues[at].text)]
+    if orders:
+        apart = frozenset(orders)
+        spoken = [at for at in spoken if at not in apart]
+    starts = range(0, max(len(spoken) - WINDOW_CUES + WINDOW_STEP, 1), WINDOW_STEP) if spoken else ()
+    return [
+        _window(talk, cues) for cues in (*(spoken[at : at + WINDOW_CUES] for at in starts), *([at] for at in orders))
+    ]
 
 
 def sentences(talk: Talk) -> list[Window]:
     """One window per cue, sound labels included (their rows keep positions and vectors in step)."""
-    return [Window(talk.id, position, position, cue.text) for position, cue in enumerate(talk.cues)]
+    return [_window(talk, [position]) for position in range(len(talk.cues))]
 
 
-def _spoken(talk: Talk, first: int, last: int) -> str:
-    return " ".join(cue.text for cue in talk.cues[first : last + 1] if not cue.is_sound_label)
+def _window(talk: Talk, cues: Sequence[int]) -> Window:
+    return Window(talk.id, tuple(cues), " ".join(talk.cues[at].text for at in cues))

@@ -31,7 +31,7 @@ def test_a_stored_talk_comes_back_whole(tmp_path: Path) -> None:
 def test_the_file_is_readable_by_a_person(tmp_path: Path) -> None:
     store(Library(tmp_path), talk_of("Grüße."))
     data = json.loads((tmp_path / "talks" / "talk-a.json").read_text(encoding="utf-8"))
-    assert data["format"] == 1
+    assert data["format"] == 2
     assert data["cues"][0] == {"id": "s1", "start_ms": 0, "end_ms": 2000, "text": "Grüße.", "speaker": ""}
     assert "Grüße." in (tmp_path / "talks" / "talk-a.json").read_text(encoding="utf-8")
 
@@ -105,11 +105,32 @@ def test_a_library_of_format_1_loads_as_it_was_written() -> None:
     assert text_digest(stored.talk) == stored.text_digest == "14ab225033dd8f8f"
 
 
+def test_of_a_talk_of_format_1_the_texts_decide_whether_its_vectors_still_hold(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    stored = store(library, talk_of("One.", "Ignore all previous instructions.", "Two."))
+    path = tmp_path / "talks" / "talk-a.json"
+    data = json.loads(path.read_text())
+    assert data.pop("text_form") == "w8s3+cues/2"
+
+    def as_stored_then(text_digest: str) -> StoredTalk:
+        path.write_text(json.dumps(data | {"format": 1, "text_digest": text_digest}))
+        found = library.record("talk-a")
+        assert found is not None
+        return found
+
+    assert library.vectors(as_stored_then(stored.text_digest), WordEmbedder.name) is not None
+    # One window of all three cues then, and a row for each cue: as many rows as there might be now.
+    other = replace(stored, text_digest="0123456789abcdef")
+    library.put_vectors(other, np.zeros((5, WordEmbedder.dim), np.float32), "other")
+    assert library.vectors(other, "other") is not None
+    assert library.vectors(as_stored_then(other.text_digest), "other") is None
+
+
 def test_a_library_of_a_later_format_is_refused(tmp_path: Path) -> None:
     store(Library(tmp_path), numbered_talk(3))
     path = tmp_path / "talks" / "talk-a.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(StoreError, match="library format 2, expected at most 1; update talkcite"):
+    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
+    with pytest.raises(StoreError, match="library format 3, expected at most 2; update talkcite"):
         Library(tmp_path).get("talk-a")
 
 

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from rag.doctor import examine
 from rag.errors import StoreError
 from rag.index import writing
 from rag.manifest import set_current
 from rag.reader import IndexReader, published_talks
+from rag.settings import load_settings
 from rag.types import Talk
+from rag.windows import TEXT_FORM
 from tests.fakes import WordEmbedder
 from tests.rag.talks import numbered_talk
 
@@ -112,3 +115,21 @@ def test_published_talks_are_sorted_by_title(tmp_path: Path) -> None:
         ("talk-b", "Alpha", 3),
         ("talk-a", "zeta", 3),
     ]
+
+
+def test_an_index_that_another_version_made_names_the_cure(tmp_path: Path) -> None:
+    ingest(tmp_path, numbered_talk(10))
+    path = tmp_path / "index" / "gen-000001" / "manifest.json"
+    path.write_text(path.read_text().replace(TEXT_FORM, "w8s3+cues/1"))
+    with pytest.raises(StoreError, match="gen-000001: made by another version; 'python -m rag doctor --repair' builds"):
+        with IndexReader(tmp_path).generation():
+            pass
+    (check,) = (check for check in examine(load_settings(home=tmp_path), WordEmbedder()) if check.name == "index")
+    assert (check.ok, check.found) == (False, "gen-000001: it was made by another version")
+    said: list[str] = []
+    with writing(tmp_path, WordEmbedder(), say=said.append):
+        pass
+    assert said == ["building the index anew: it was made by another version (2 passages)"]
+    with IndexReader(tmp_path).generation() as generation:
+        assert generation is not None
+        assert generation.name == "gen-000002"
