@@ -1,7 +1,7 @@
-"""What kind of thing does a question ask for? Pure.
+"""What kind of thing does a question ask for, and is a sentence of that kind? Pure.
 
-A question that asks for a number is not answered by sentences without one, however near their meaning is. Embeddings
-and small models miss that.
+A question that asks for a number is not answered by sentences without one, and none is answered by being asked again,
+however near the meaning is. Embeddings and small models miss that.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from rag.facts import numbers
+from rag.lexical import stems
 
 _NUMBER_ASKED = re.compile(
     r"\bhow (?:many|much|large|big|long|often|far|old|fast|high)\b"
@@ -33,6 +34,12 @@ _NO_COUNT = re.compile(
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"\b[A-Z][\w-]*[ -]v?\d+(?:\.\d+)*\b(?: (?:and|or)(?: I think)? \d+\.\d+)?")
+# "Does Ann use it?" and "Ann or Bob?" may be answered with the question's own words.
+_CHOICE_ASKED = re.compile(
+    r"^\W*(?:(?:and|so|but) )?(?:am|are|can|could|did|do|does|had|has|have|is|may|might|should|was|were|will|would)\b"
+    r"|\bor\b",
+    re.IGNORECASE,
+)
 
 
 def asks_for_number(question: str) -> bool:
@@ -43,6 +50,14 @@ def asks_for_number(question: str) -> bool:
 def gives_what_was_asked(question: str, sentences: Iterable[str]) -> bool:
     """False when the question asks for a number and none of the sentences holds one, not even "several"."""
     return not asks_for_number(question) or any(map(holds_number, sentences))
+
+
+def only_repeats(question: str, sentence: str) -> bool:
+    """True for a sentence that is a question itself, or that says no more than what was asked."""
+    if sentence.rstrip().endswith(("?", "？")):
+        return True
+    words = stems(sentence)  # none in scripts without spaces
+    return bool(words) and not _CHOICE_ASKED.search(question) and words <= stems(question)
 
 
 def holds_number(sentence: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from rag.asked import asks_for_number, gives_what_was_asked
+from rag.asked import asks_for_number, gives_what_was_asked, only_repeats
 from rag.cite import Numbering
 from rag.claims import ClaimReader, Draft, denies
 from rag.embed import Embedder
@@ -67,15 +67,20 @@ def written(
     if page.holds and not gives_what_was_asked(answer.question, (claim.text for claim in page.answer.claims)):
         raise Declined(reply.missing, page.answer.usage)
     if not page.answer.claims:
-        raise LLMError(
-            f"{llm.name} {'was cut off before it said anything' if reply.cut else 'sent no readable answer'}"
-        )
+        raise LLMError(f"{llm.name} {_why_nothing(reply, page)}")
     if not page.holds:
         raise LLMError(f"{llm.name} answered with something that the talks do not say")
     notice = f"The answer may be incomplete: {failure}." if failure else ""
     if reply.cut and not failure:
         notice = "The answer may be incomplete: it reached the length limit."
     yield replace(page.answer, missing=missing, notice=notice)
+
+
+def _why_nothing(reply: _Reply, page: _Page) -> str:
+    """Why a reply holds no claim."""
+    if page.repeats:
+        return "only repeated the question"
+    return "was cut off before it said anything" if reply.cut else "sent no readable answer"
 
 
 def _parts(hits: Sequence[Hit]) -> Iterator[tuple[Sequence[Hit], tuple[int, int]]]:
@@ -180,6 +185,7 @@ class _Page:
         self.answer = answer
         self.shown: dict[str, CueRef] = {}
         self.denials: list[str] = []
+        self.repeats = False
         self._talks = {hit.talk.id: hit.talk for hit in answer.hits}.values()
         self._claims: dict[str, tuple[Sequence[CueRef], Support | None]] = {}
         self._check = SupportCheck(embedder, self._talks, answer.searched)
@@ -197,10 +203,15 @@ class _Page:
             self.answer = replace(self.answer, usage={**so_far, **total})
 
     def add(self, drafts: Sequence[Draft]) -> Iterator[Answer]:
-        """The answer with each claim added, first unchecked, then checked. What denies an answer is no claim."""
+        """The answer with each claim added, first unchecked, then checked.
+
+        What denies an answer or asks the question again is no claim.
+        """
         for draft in drafts:
             if denies(draft.text):
                 self.denials.append(draft.text)
+            elif only_repeats(self.answer.question, draft.text):
+                self.repeats = True
             elif draft.text not in self._claims:
                 refs = [self.shown[cue_id] for cue_id in draft.ids]
                 if refs:

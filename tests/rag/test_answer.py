@@ -103,6 +103,14 @@ def test_a_claim_that_nothing_supports_is_marked_beside_those_that_hold() -> Non
     assert answer.claims[1].citations == ()
 
 
+def test_a_claim_that_asks_the_question_again_is_none() -> None:
+    again = (["s4"], "You store the cache where?")
+    assert [c.text for c in last(ScriptedLLM([[reply(again, (["s4"], STORED))]]), FOUND).claims] == [STORED]
+    seen = snapshots(ScriptedLLM([[reply((["s4"], "You store the cache."))]]), FOUND)
+    assert seen[-1].notice == "Quotes instead of a written answer: scripted only repeated the question."
+    assert {claim.text for answer in seen[:-1] for claim in answer.claims} <= {c.text for c in seen[-1].claims}
+
+
 def test_a_refusal_shows_the_nearest_moments_and_no_citation() -> None:
     answer = last(ScriptedLLM([[reply(covered=False, missing="The price.")]]), evidence(hit(T1, 2, 5), confidence=0.4))
     assert (answer.abstained, answer.claims, answer.citations, answer.missing) == (True, (), (), "The price.")
