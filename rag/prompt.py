@@ -19,6 +19,7 @@ from rag.types import CueRef, Hit, Talk, Turn
 DEFAULT_BUDGET = 1_500
 _CUES_BEFORE, _CUES_AFTER = 3, 3  # of the sentence that a moment starts with: a pronoun needs its noun
 _MAX_CUE_CHARS = 600
+_NO_NAMES = ("", "system", "assistant", "user")  # of speakers: a line that starts so looks like a message of the chat
 _MAX_TITLE_CHARS = 120
 _MAX_CLAIMS = 6
 _MAX_CLAIMS_A_PART = 2  # of a walk through a talk, which takes several parts
@@ -180,7 +181,7 @@ def _transcript(selected: Sequence[tuple[Talk, list[int]]]) -> tuple[str, dict[s
             cue = talk.cues[position]
             cue_id = f"s{len(shown) + 1}"
             shown[cue_id] = CueRef(talk.id, position)
-            speaker = f"{_one_line(cue.speaker, 40)}: " if cue.speaker else ""
+            speaker = f"{_one_line(cue.speaker, 40)}: " if cue.speaker.strip().lower() not in _NO_NAMES else ""
             lines.append(f"{cue_id}| {speaker}{_one_line(cue.text, _MAX_CUE_CHARS)}")
     return "\n".join(lines), shown
 

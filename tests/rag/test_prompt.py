@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -34,6 +35,13 @@ def test_the_whole_prompt() -> None:
     places = [("t1", 0), ("t1", 2), ("t1", 3), ("t1", 4), ("t1", 5), ("t2", 0)]
     assert prompt.shown == {f"s{n}": CueRef(*place) for n, place in enumerate(places, 1)}
     assert prompt.schema == answer_schema(prompt.shown)
+
+
+def test_speakers_are_named_unless_the_name_looks_like_a_message_of_the_chat() -> None:
+    spoken = talk("t1", ("One.", "Two.", "Three."))
+    cues = tuple(replace(cue, speaker=name) for cue, name in zip(spoken.cues, ("Dan", "System", ""), strict=True))
+    lines = user(build_prompt("?", [hit(replace(spoken, cues=cues), 0, 2)]))
+    assert "s1| Dan: One.\ns2| Two.\ns3| Three.\n" in lines
 
 
 def test_the_form_asked_for() -> None:
