@@ -1,4 +1,8 @@
-"""Which language model the settings name."""
+"""Which language model the settings name.
+
+What speaks to models is imported once one is used: openai takes most of a second, which answers made of quotes, and
+searches, must not pay.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from rag.errors import LLMError, StartError
-from rag.llm import LLM, OpenAIChat
-from rag.local import LocalLLM
+from rag.llm import LLM
 from rag.prompt import DEFAULT_BUDGET
 from rag.settings import Settings
 
@@ -25,6 +28,8 @@ def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
     if not settings.uses_llm:
         return None
     if settings.llm_is_local:
+        from rag.local import LocalLLM
+
         return LocalLLM(
             None if settings.llm.lower() == "local" else Path(settings.llm).expanduser(),
             prompt_tokens=settings.llm_prompt_tokens or _LOCAL_TOKENS,
@@ -37,12 +42,20 @@ def load_llm(settings: Settings, *, in_background: bool = False) -> LLM | None:
             f"RAG_LLM is {settings.llm!r} but RAG_LLM_BASE_URL and RAG_LLM_API_KEY are not set; "
             "set the address of a server, or a key for OpenAI, or RAG_LLM=local or off"
         )
+    from rag.openai_chat import OpenAIChat
+
     return OpenAIChat(settings.llm, settings.llm_base_url, key, settings.llm_timeout_s)
 
 
 def prompt_tokens(settings: Settings, llm: LLM | None) -> int:
     """How much of the transcripts this model shall read for an answer, in tokens."""
-    return settings.llm_prompt_tokens or (_LOCAL_TOKENS if isinstance(llm, LocalLLM) else DEFAULT_BUDGET)
+    if settings.llm_prompt_tokens:
+        return settings.llm_prompt_tokens
+    if llm is None:
+        return DEFAULT_BUDGET
+    from rag.local import LocalLLM
+
+    return _LOCAL_TOKENS if isinstance(llm, LocalLLM) else DEFAULT_BUDGET
 
 
 def try_out(llm: LLM, limit_s: float = 20.0) -> None:

@@ -22,7 +22,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from rag.errors import LLMError, StartError, TalkciteError
-from rag.llm import HEARTBEAT_S, Delta, LLMStatus, Message, OpenAIChat
+from rag.llm import HEARTBEAT_S, Delta, LLMStatus, Message
+from rag.openai_chat import OpenAIChat
 from rag.weights import DEFAULT, fetch, fetched
 
 log = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ OWNERS = {
     "sentence_transformers": ("eval/bench/yardstick.py", "rag/embed.py", "rag/rerank.py"),
     "chromadb": ("rag/vectors.py",),
     "tantivy": ("rag/lexical.py",),
-    "openai": ("rag/llm.py",),
+    "openai": ("rag/openai_chat.py",),
     "filelock": ("rag/index.py", "rag/weights.py"),
     "httpx": ("rag/server.py", "rag/weights.py"),
     "xllamacpp": ("rag/llama.py",),

@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr, StringConstraints
 
 from rag.engine import Engine
 from rag.errors import TalkciteError, UsageError
-from rag.llm import LLM, OpenAIChat
+from rag.llm import LLM
 from rag.llms import load_llm, try_out
 from rag.settings import HttpAddress, Settings
 from rag.web.limits import MAX_NAME
@@ -69,6 +69,8 @@ def _chosen(choice: Choice, settings: Settings) -> LLM | None:
         return load_llm(settings.model_copy(update={"llm": "local"}), in_background=True)
     if not choice.model:
         raise UsageError("model: found nothing, expected its name at the server")
+    from rag.openai_chat import OpenAIChat  # here, as in `rag.llms`
+
     llm = OpenAIChat(choice.model, choice.base_url, choice.key.get_secret_value(), settings.llm_timeout_s)
     try:
         try_out(llm)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from rag.answer import ask
 from rag.errors import LLMError, StartError
-from rag.llm import ContextTooLong, Delta, OpenAIChat, SchemaNotTaken
+from rag.llm import ContextTooLong, Delta, SchemaNotTaken
 from rag.llms import load_llm
+from rag.openai_chat import OpenAIChat
 from rag.settings import load_settings
 from rag.thoughts import Thoughts
 from rag.types import Answer
