@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from eval.dataset import caption_files, digest
 from eval.plan import Plan
 from rag.embed import Embedder
@@ -24,7 +26,7 @@ _LIBRARIES = ("chromadb", "tantivy", "sentence-transformers", "torch", "numpy", 
 def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, object]:
     """A JSON document without secrets or paths of this machine."""
     question_files = plan.questions or tuple(folder / "questions.jsonl" for folder in plan.data)
-    kept = settings.model_dump(mode="json", exclude={"home"})
+    secrets = {name for name in type(settings).model_fields if isinstance(getattr(settings, name), SecretStr)}
     return {
         "data": {folder.resolve().name: digest(caption_files(folder)) for folder in plan.data},
         "questions": digest(question_files),
@@ -34,7 +36,7 @@ def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, o
         "limit": plan.limit,
         "seed": plan.seed,
         "embed_model": embedder.name,
-        "rag": {name: value for name, value in kept.items() if not _secret(name)},
+        "rag": settings.model_dump(mode="json", exclude={"home", *secrets}),
         "code": code_digest(),
         "commit": git_commit(_ROOT),
         "python": platform.python_version(),
@@ -64,7 +66,3 @@ def git_commit(folder: Path) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return commit.stdout.strip()
-
-
-def _secret(name: str) -> bool:
-    return any(word in name for word in ("key", "token", "auth"))

@@ -47,9 +47,12 @@ def test_all_files_are_written(plan: Plan) -> None:
 
 def test_what_made_it_is_recorded_without_secrets_or_places(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_LLM_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("RAG_LLM_PROMPT_TOKENS", "700")
     run(plan)
     made_from = json.loads((plan.out / "scores.json").read_text())["made_from"]
     assert made_from["embed_model"] == "fake/words"
+    assert made_from["rag"]["llm_prompt_tokens"] == 700
+    assert not {"llm_api_key", "chroma_token", "home"} & made_from["rag"].keys()
     assert made_from["answers"] == "extract"
     assert len(made_from["data"]["data"]) == 16
     assert made_from["libraries"]["chromadb"]
