@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_a_model_reads_no_more_than_the_setting_allows(home: Path) -> None:
     def read(**options: int) -> str:
-        llm = ScriptedLLM([["The quokka sleeps [s1]."]])
+        llm = ScriptedLLM([["The quokka sleeps at noon [s1]."]])
         with Engine(load_settings(home=home, **options), embedder=WordEmbedder(), llm=llm) as engine:
             assert list(engine.ask("When does the quokka sleep?"))[-1].answered_by == "scripted"
         return llm.asked[0][0][-1]["content"]
