@@ -57,6 +57,9 @@ class Settings(BaseSettings):
     chroma_database: str = Field(default="", validation_alias="CHROMA_DATABASE", description="database at Chroma Cloud")
     public_url: HttpAddress = Field(default="", description="address under which others reach the page")
     read_only: bool = Field(default=False, description="take no uploads")
+    auth: Path | None = Field(
+        default=None, description="users file: who may sign in, and whose tokens programs may use; empty: everyone may"
+    )
     llm: str = Field(
         default="off", description="off: quotes; local or a .gguf file; else a model name at RAG_LLM_BASE_URL"
     )
