@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -19,6 +20,15 @@ def _http_address(value: str) -> str:
     return value.rstrip("/")
 
 
+def _networks(value: str) -> str:
+    parts = [part.strip() for part in value.split(",") if part.strip()]
+    try:
+        return ",".join(str(ip_network(part)) for part in parts)
+    except ValueError:
+        raise ValueError("addresses or networks such as 10.0.0.7 or 172.18.0.0/16, with commas between") from None
+
+
+Networks = Annotated[str, AfterValidator(_networks)]
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
 
 
@@ -59,6 +69,12 @@ class Settings(BaseSettings):
     read_only: bool = Field(default=False, description="take no uploads")
     auth: Path | None = Field(
         default=None, description="users file: who may sign in, and whose tokens programs may use; empty: everyone may"
+    )
+    asks_per_minute: int = Field(
+        default=30, ge=1, le=100_000, description="questions a minute from one user or address"
+    )
+    trusted_proxies: Networks = Field(
+        default="", description="addresses of proxies whose X-Forwarded-For counts, beside this machine's; with commas"
     )
     llm: str = Field(
         default="off", description="off: quotes; local or a .gguf file; else a model name at RAG_LLM_BASE_URL"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -34,9 +35,14 @@ def problem(status: int, detail: str) -> Problem:
     }
 
 
-def problem_of(error: TalkciteError) -> Problem:
+def problem_of(error: TalkciteError, home: Path) -> Problem:
     """The document for one of our errors: 404 where the request names what is not there, 503 for the server's own."""
-    return problem(404 if isinstance(error, UsageError) else 503, str(error))
+    return problem(404 if isinstance(error, UsageError) else 503, without_home(str(error), home))
+
+
+def without_home(message: str, home: Path) -> str:
+    """`message` without the place of the library, which errors name for those who run it, not for those who ask."""
+    return message.replace(str(home), "RAG_HOME") if home.is_absolute() else message
 
 
 class ProblemResponse(Response):

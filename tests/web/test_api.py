@@ -21,6 +21,7 @@ from rag.errors import StoreError, UsageError
 from rag.settings import Settings
 from rag.types import CheckedClaim
 from rag.web import api as api_module
+from rag.web import health
 from rag.web.api import create_api
 from rag.web.jobs import Jobs, Progress
 from rag.web.limits import MAX_ANSWERS, MAX_BODY, MAX_FILES, MAX_QUESTION, MAX_WAITING
@@ -295,7 +296,8 @@ def test_the_document_says_where_the_paths_begin(engine: FakeEngine, serve: Call
     assert problem(httpx.get(f"{url}api/docs"))[0] == 404
 
 
-def test_health(engine: FakeEngine, serve: Callable[..., Server]) -> None:
+def test_health(engine: FakeEngine, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_FRESH_S", 0)
     url = serve(engine).url
     assert httpx.get(f"{url}healthz").json() == {"alive": True}
     assert httpx.get(f"{url}readyz").json() == {"ready": True}
