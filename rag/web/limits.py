@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,12 +23,22 @@ MAX_ANSWERS = 20  # written at the same time
 
 
 class BodyLimit:
-    """ASGI middleware: answers 413 to a body beyond `limit` bytes; `larger` maps paths to limits of their own."""
+    """ASGI middleware: answers 413 to a body beyond `limit` bytes; `larger` maps paths to limits of their own.
 
-    def __init__(self, app: ASGIApp, limit: int, larger: dict[str, int]) -> None:
+    `refused` makes the response from a status and a line of text.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        larger: Mapping[str, int] | None = None,
+        refused: Callable[[int, str], ASGIApp] = lambda status, detail: ProblemResponse(problem(status, detail)),
+    ) -> None:
         self._app = app
         self._limit = limit
-        self._larger = larger
+        self._larger = larger or {}
+        self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, up to its limit."""
@@ -38,7 +50,7 @@ class BodyLimit:
         detail = f"The body is too large, the limit is {limit:,} bytes."
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced) > limit:
-            await ProblemResponse(problem(413, detail))(scope, receive, send)
+            await self._refused(413, detail)(scope, receive, send)
             return
         received = 0
 

@@ -28,6 +28,7 @@ from rag.engine import Engine
 from rag.errors import TalkciteError, UsageError
 from rag.settings import Settings
 from rag.types import Filters, Turn
+from rag.web.answering import Answering
 from rag.web.api import create_api
 from rag.web.chat import answer_view
 from rag.web.examples import example_questions
@@ -38,6 +39,7 @@ from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLO
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
 from rag.web.model import model_routes
+from rag.web.openai_api import create_openai_api
 from rag.web.pane import list_view, talk_view
 from rag.web.problem import UNEXPECTED
 from rag.web.security import Guard
@@ -119,7 +121,9 @@ def create_app(
     app.include_router(model_routes(engine, settings, may_choose=is_owners))
     app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine))
-    app.mount("/api", create_api(engine, settings, jobs))
+    answering = Answering(engine)
+    app.mount("/api", create_api(engine, settings, jobs, answering))
+    app.mount("/v1", create_openai_api(answering, settings))
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,

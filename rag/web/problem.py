@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from rag.errors import TalkciteError, UsageError
 
 UNEXPECTED = "Something went wrong here; the log of the server says what."
+_SHOWN_MISTAKES = 3
 
 
 class Problem(TypedDict):
@@ -37,6 +38,13 @@ def problem(status: int, detail: str) -> Problem:
 def problem_of(error: TalkciteError) -> Problem:
     """The document for one of our errors: 404 where the request names what is not there, 503 for the server's own."""
     return problem(404 if isinstance(error, UsageError) else 503, str(error))
+
+
+def mistakes(found: Sequence[Mapping[str, Any]]) -> str:
+    """What pydantic found wrong with a request, in one line: `question: String should have at least 1 character`."""
+    named = [f"{'.'.join(str(part) for part in one['loc'][1:]) or one['loc'][0]}: {one['msg']}" for one in found]
+    more = f"; and {len(found) - _SHOWN_MISTAKES} more" if len(found) > _SHOWN_MISTAKES else ""
+    return "; ".join(named[:_SHOWN_MISTAKES]) + more
 
 
 class ProblemResponse(Response):
