@@ -43,6 +43,7 @@ from rag.web.openai_api import create_openai_api
 from rag.web.pane import list_view, talk_view
 from rag.web.problem import UNEXPECTED
 from rag.web.security import Guard
+from rag.web.tools import create_tools
 from rag.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -116,14 +117,18 @@ def create_app(
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
-    app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
+    answering = Answering(engine)
+    tools = create_tools(engine, answering)
+    app = FastAPI(
+        title="talkcite", docs_url=None, redoc_url=None, openapi_url=None, lifespan=tools.router.lifespan_context
+    )
     app.include_router(_data_routes(engine, settings, takes_uploads=jobs is not None))
     app.include_router(model_routes(engine, settings, may_choose=is_owners))
     app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine))
-    answering = Answering(engine)
     app.mount("/api", create_api(engine, settings, jobs, answering))
     app.mount("/v1", create_openai_api(answering, settings))
+    app.router.routes.extend(tools.routes)
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,
