@@ -76,11 +76,13 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     from rag.llms import load_llm
     from rag.schema import IngestReport
     from rag.web.jobs import Jobs, Progress
+    from rag.web.log import set_up_log
     from rag.web.page import create_app
 
     def ingest(files: Sequence[Path], progress: Progress) -> IngestReport:
         return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
 
+    set_up_log(settings.log)
     with Engine(settings, llm=load_llm(settings, in_background=True)) as engine, Jobs(ingest) as jobs:
         app = create_app(
             engine,
@@ -89,7 +91,9 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
             jobs=None if settings.read_only else jobs,
             is_owners=_is_owners(settings, host),
         )
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S)
+        config = uvicorn.Config(
+            app, log_config=None, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S
+        )
         shown = f"[{host}]" if ":" in host else host
         # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.
         listener.listen()

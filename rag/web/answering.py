@@ -21,6 +21,7 @@ from rag.errors import TalkciteError
 from rag.stepping import stepping
 from rag.types import Answer, Filters, Turn
 from rag.web.limits import MAX_ANSWERS
+from rag.web.observe import Door, Observer
 from rag.web.problem import UNEXPECTED, Problem, problem, problem_of
 
 _log = logging.getLogger(__name__)
@@ -32,12 +33,15 @@ _SILENCE_S = 15.0
 class Answering:
     """Answers under way, at most `MAX_ANSWERS`, in threads of their own: the page's routes don't wait for them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, observer: Observer) -> None:
         self._engine = engine
+        self._observer = observer
         self._free = Semaphore(MAX_ANSWERS, max_value=MAX_ANSWERS)
         self._threads = CapacityLimiter(MAX_ANSWERS)
 
-    async def answers(self, question: str, filters: Filters, turns: Sequence[Turn]) -> AsyncGenerator[Answer]:
+    async def answers(
+        self, question: str, filters: Filters, turns: Sequence[Turn], door: Door
+    ) -> AsyncGenerator[Answer]:
         """Growing snapshots of one answer; use it in `aclosing`. Raises `HTTPException` (503) when too many run."""
         try:
             self._free.acquire_nowait()
@@ -45,7 +49,7 @@ class Answering:
             full = f"{MAX_ANSWERS} questions are being answered; try again in a moment."
             raise HTTPException(503, full, headers={"Retry-After": "5"}) from None
         try:
-            asking = self._engine.ask(question, filters, turns)
+            asking = self._observer.answers(self._engine.ask(question, filters, turns), question, door)
             async with aclosing(stepping(asking, self._threads)) as answers:
                 async for answer in answers:
                     yield answer

@@ -36,6 +36,7 @@ from rag.web.limits import (
     MAX_WAITING,
     BodyLimit,
 )
+from rag.web.observe import Observer
 from rag.web.problem import UNEXPECTED, Problem, ProblemResponse, mistakes, problem, problem_of
 from rag.web.requests import AskRequest, SearchRequest
 from rag.wire import Wire, talk_json, transcript_json, without_folders
@@ -91,7 +92,7 @@ def create_api(
     api.add_middleware(BodyLimit, limit=MAX_BODY, larger={"/ingest": MAX_UPLOAD})
     _answer_errors(api)
     wire = Wire(settings)
-    answering = answering or Answering(engine)
+    answering = answering or Answering(engine, Observer())
 
     @api.post("/search", summary="Find moments", responses=_UNANSWERED)
     def search(asked: SearchRequest) -> schema.Found:
@@ -109,7 +110,7 @@ def create_api(
         Events of the stream: `claim`, once for each claim that was checked, with the citations it names; then `answer`,
         the whole document, which is what counts; or `error`, a problem. Closing the connection stops the writing.
         """
-        answers = answering.answers(asked.question, asked.filters, asked.turns)
+        answers = answering.answers(asked.question, asked.filters, asked.turns, "api")
         if "text/event-stream" in request.headers.get("accept", "").lower():
             # What goes wrong before the first step is still an HTTP status.
             first = await anext(answers)

@@ -107,7 +107,7 @@ def create_openai_api(answering: Answering, settings: Settings) -> FastAPI:
         # A chat client has no page that a link could be relative to.
         here = settings.public_url or f"{request.url.scheme}://{request.url.netloc}"
         completion = _Completion(Wire(settings.model_copy(update={"public_url": here})))
-        answers = answering.answers(question, Filters(), turns)
+        answers = answering.answers(question, Filters(), turns, "v1")
         if asked.stream:
             first = await anext(answers)
             completion.states_usage = asked.stream_options is not None and asked.stream_options.include_usage

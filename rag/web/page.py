@@ -39,6 +39,7 @@ from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLO
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
 from rag.web.model import model_routes
+from rag.web.observe import REQUEST_ID, Observer, Requests
 from rag.web.openai_api import create_openai_api
 from rag.web.pane import list_view, talk_view
 from rag.web.problem import UNEXPECTED
@@ -117,7 +118,8 @@ def create_app(
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
-    answering = Answering(engine)
+    observer = Observer(tells_questions=settings.log_questions)
+    answering = Answering(engine, observer)
     tools = create_tools(engine, answering)
     app = FastAPI(
         title="talkcite", docs_url=None, redoc_url=None, openapi_url=None, lifespan=tools.router.lifespan_context
@@ -132,7 +134,7 @@ def create_app(
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,
-        _blocks(engine, settings),
+        _blocks(engine, settings, observer),
         path="/",
         head=_HEAD,
         footer_links=[],
@@ -142,10 +144,11 @@ def create_app(
     )
     app.add_middleware(OwnHead)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
+    app.add_middleware(Requests)
     return app
 
 
-def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
+def _blocks(engine: Engine, settings: Settings, observer: Observer) -> gr.Blocks:
     lead_in_ms = round(settings.lead_in_s * 1000)
 
     def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any]]:
@@ -157,7 +160,9 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
             yield {"run": _run_of(event._data), "error": "This question can't be asked: it is empty or too long."}
             return
         page_url = settings.public_url or request.headers.get("origin", "")
-        answers = engine.ask(asked.question, asked.filters, asked.turns)
+        answering = engine.ask(asked.question, asked.filters, asked.turns)
+        # Gradio answers outside of the request that asked.
+        answers = observer.answers(answering, asked.question, "page", request.headers.get(REQUEST_ID, ""))
         try:
             for answer in answers:
                 view = {"run": asked.run, **answer_view(answer, lead_in_ms=lead_in_ms)}

@@ -29,7 +29,7 @@ def create_tools(engine: Engine, answering: Answering) -> Starlette:
 
     async def asking(question: str, filters: Filters, turns: Sequence[Turn]) -> AsyncGenerator[Answer]:
         try:
-            async with aclosing(answering.answers(question, filters, turns)) as answers:
+            async with aclosing(answering.answers(question, filters, turns, "mcp")) as answers:
                 async for answer in answers:
                     yield answer
         except HTTPException as refused:
