@@ -36,6 +36,7 @@ from rag.web.limits import (
     MAX_WAITING,
     BodyLimit,
 )
+from rag.web.metrics import Metrics
 from rag.web.observe import Observer
 from rag.web.problem import UNEXPECTED, Problem, ProblemResponse, mistakes, problem, problem_of
 from rag.web.requests import AskRequest, SearchRequest
@@ -92,7 +93,7 @@ def create_api(
     api.add_middleware(BodyLimit, limit=MAX_BODY, larger={"/ingest": MAX_UPLOAD})
     _answer_errors(api)
     wire = Wire(settings)
-    answering = answering or Answering(engine, Observer())
+    answering = answering or Answering(engine, Observer(Metrics()))
 
     @api.post("/search", summary="Find moments", responses=_UNANSWERED)
     def search(asked: SearchRequest) -> schema.Found:

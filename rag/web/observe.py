@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag.errors import TalkciteError, UsageError
 from rag.types import Answer
 from rag.web.log import request_id, told
+from rag.web.metrics import Metrics
 
 _log = logging.getLogger(__name__)
 
@@ -32,10 +33,18 @@ _UNNAMED = ("/mcp",)
 
 
 class Observer:
-    """Tells of answers; `tells_questions` adds what was asked."""
+    """Counts and logs; with `tells_questions` the log holds what was asked."""
 
-    def __init__(self, *, tells_questions: bool = False) -> None:
+    def __init__(self, metrics: Metrics, *, tells_questions: bool = False) -> None:
+        self._metrics = metrics
         self._tells_questions = tells_questions
+
+    def request(self, method: str, route: str, status: int, sent: int, seconds: float, *, is_whole: bool) -> None:
+        """A response of `sent` bytes has ended, by itself or, unless `is_whole`, because somebody hung up."""
+        self._metrics.count_request(method, route, status, seconds)
+        cut = {} if is_whole else {"cut": True}
+        ms = round(seconds * 1000, 1)
+        told(_log, "request", {"method": method, "route": route, "status": status, "ms": ms, "bytes": sent, **cut})
 
     def answers(self, answers: Generator[Answer], question: str, door: Door, asked_in: str = "") -> Generator[Answer]:
         """The same snapshots; once they end, or are closed, a line says how it went.
@@ -45,6 +54,7 @@ class Observer:
         asked_in = asked_in or request_id.get()
         started = time.perf_counter()
         outcome, error, last = "left", "", None
+        self._metrics.running.inc()
         try:
             for last in answers:
                 if last.done:
@@ -55,6 +65,8 @@ class Observer:
             raise
         finally:
             answers.close()
+            self._metrics.running.dec()
+            self._metrics.count_answer(door, outcome, last)
             fields: dict[str, Any] = {"door": door, "outcome": outcome}
             if error:
                 fields["error"] = error
@@ -87,8 +99,9 @@ class Requests:
     in have the one that counts.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
         self._app = app
+        self._observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -117,17 +130,10 @@ class Requests:
         try:
             await self._app(scope, receive, send_with_id)
         finally:
+            seconds = time.perf_counter() - started
+            route = route_of(scope, outside)
+            self._observer.request(scope["method"], route, status, sent, seconds, is_whole=is_whole)
             request_id.reset(token)
-            fields = {
-                "method": scope["method"],
-                "route": route_of(scope, outside),
-                "status": status,
-                "ms": round((time.perf_counter() - started) * 1000, 1),
-                "bytes": sent,
-                **({} if is_whole else {"cut": True}),
-                "request_id": known,
-            }
-            told(_log, "request", fields)
 
 
 def route_of(scope: Scope, outside: str = "") -> str:

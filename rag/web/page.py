@@ -38,6 +38,7 @@ from rag.web.jobs import Jobs
 from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLOAD
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
+from rag.web.metrics import Metrics, metrics_routes
 from rag.web.model import model_routes
 from rag.web.observe import REQUEST_ID, Observer, Requests
 from rag.web.openai_api import create_openai_api
@@ -118,7 +119,8 @@ def create_app(
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
-    observer = Observer(tells_questions=settings.log_questions)
+    metrics = Metrics()
+    observer = Observer(metrics, tells_questions=settings.log_questions)
     answering = Answering(engine, observer)
     tools = create_tools(engine, answering)
     app = FastAPI(
@@ -128,6 +130,7 @@ def create_app(
     app.include_router(model_routes(engine, settings, may_choose=is_owners))
     app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine))
+    app.include_router(metrics_routes(metrics, engine, jobs))
     app.mount("/api", create_api(engine, settings, jobs, answering))
     app.mount("/v1", create_openai_api(answering, settings))
     app.router.routes.extend(tools.routes)
@@ -144,7 +147,7 @@ def create_app(
     )
     app.add_middleware(OwnHead)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
-    app.add_middleware(Requests)
+    app.add_middleware(Requests, observer=observer)
     return app
 
 
