@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
@@ -68,6 +70,11 @@ def _is_owners(settings: Settings, host: str) -> bool:
 
 
 def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
+    # By default SIGTERM ends a process at once, and uvicorn, having stopped, sends it again; but uploads and the local
+    # model have yet to be put in order then. While things load it waits: an interrupted import may keep its lock.
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+
     # Loading takes seconds: after everything that can fail fast.
     import uvicorn
 
@@ -78,6 +85,7 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     from rag.web.jobs import Jobs, Progress
     from rag.web.log import set_up_log
     from rag.web.page import create_app
+    from rag.web.serving import Server
 
     def ingest(files: Sequence[Path], progress: Progress) -> IngestReport:
         return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
@@ -99,7 +107,7 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
         listener.listen()
         address = f"http://{shown}:{listener.getsockname()[1]}/"
         print(f"talkcite is at {address} (library: {settings.home}; stop it with Ctrl+C)", flush=True)
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config, app, stopped).run(sockets=[listener])
 
 
 if __name__ == "__main__":

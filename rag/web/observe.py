@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
+import threading
 import time
 from collections.abc import Generator
 from typing import Any, Literal
@@ -32,12 +33,24 @@ OTHER_ROUTE = "other"
 _UNNAMED = ("/mcp",)
 
 
+class Stopping(TalkciteError):
+    """The server is being stopped."""
+
+
 class Observer:
-    """Counts and logs; with `tells_questions` the log holds what was asked."""
+    """What every answer passes: it is counted, logged, and ended early when the server stops.
+
+    With `tells_questions` the log holds what was asked.
+    """
 
     def __init__(self, metrics: Metrics, *, tells_questions: bool = False) -> None:
         self._metrics = metrics
         self._tells_questions = tells_questions
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Let each answer under way end at its next snapshot: a silent model's come several times a second."""
+        self._stopping.set()
 
     def request(self, method: str, route: str, status: int, sent: int, seconds: float, *, is_whole: bool) -> None:
         """A response of `sent` bytes has ended, by itself or, unless `is_whole`, because somebody hung up."""
@@ -47,7 +60,7 @@ class Observer:
         told(_log, "request", {"method": method, "route": route, "status": status, "ms": ms, "bytes": sent, **cut})
 
     def answers(self, answers: Generator[Answer], question: str, door: Door, asked_in: str = "") -> Generator[Answer]:
-        """The same snapshots; once they end, or are closed, a line says how it went.
+        """The same snapshots; once they end, or are closed, a line says how it went. Raises `Stopping`.
 
         `asked_in` is the id of the request, by default that of the running one.
         """
@@ -59,7 +72,12 @@ class Observer:
             for last in answers:
                 if last.done:
                     outcome = _outcome(last)
+                elif self._stopping.is_set():
+                    raise Stopping("the server is being stopped; ask again in a moment")
                 yield last
+        except Stopping:
+            outcome = "stopped"
+            raise
         except Exception as failure:
             outcome, error = "failed", _cause(failure)
             raise

@@ -116,6 +116,8 @@ def create_app(
 ) -> FastAPI:
     """The app that serves page and API for `engine`; uploads go to `jobs`, without which they are refused.
 
+    Its `state.stop_answers` is to be called when the server begins to stop.
+
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
@@ -148,6 +150,7 @@ def create_app(
     app.add_middleware(OwnHead)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
     app.add_middleware(Requests, observer=observer)
+    app.state.stop_answers = observer.stop
     return app
 
 
