@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -46,11 +47,17 @@ class AppProcess:
 
 
 @contextmanager
-def running_app(home: Path, server: list[str] | None = None, **settings: str) -> Iterator[AppProcess]:
-    """The app over the library at `home`; `server` is the command that stands in for the local model's."""
+def running_app(
+    home: Path, server: list[str] | None = None, largest_file: int = 0, **settings: str
+) -> Iterator[AppProcess]:
+    """The app over the library at `home`.
+
+    `server` is the command that stands in for the local model's; `largest_file` the size in bytes beyond which no file
+    can be written, as on a full disk (0: any).
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_", "OPENAI_"))}
     environment |= {"RAG_HOME": str(home), "RAG_LLM": "off", "PYTHONPATH": str(ROOT), **settings}
-    command = [sys.executable, "-m", "tests.web.app_process", json.dumps(server), "--port", "0"]
+    command = [sys.executable, "-m", "tests.web.app_process", json.dumps([server, largest_file]), "--port", "0"]
     with tempfile.NamedTemporaryFile("w", suffix=".log") as stderr:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=ROOT)
         assert process.stdout is not None
@@ -69,9 +76,14 @@ if __name__ == "__main__":
     import app
     import rag.engine
     import rag.local
+    from ingest.language import language_of
     from tests.fakes import WordEmbedder
 
     rag.engine.load_embedder = lambda _: WordEmbedder()  # type: ignore[assignment]
-    if instead := json.loads(sys.argv[1]):
-        rag.local._SERVER = instead
+    instead, limit = json.loads(sys.argv[1])
+    rag.local._SERVER = instead or rag.local._SERVER
+    if limit:
+        # The detector unpacks itself into a temporary file, which is not what is to fail.
+        language_of(["Quosque tandem"], "")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     sys.exit(app.main(sys.argv[2:]))
