@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
@@ -84,8 +86,12 @@ def _is_owners(settings: Settings, listener: socket.socket) -> bool:
 
 
 def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
+    # By default SIGTERM ends a process at once, and uvicorn, having stopped, sends it again; but uploads and the local
+    # model have yet to be put in order then. While things load it waits: an interrupted import may keep its lock.
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+
     # Loading takes seconds: after everything that can fail fast.
-    import uvicorn
 
     from ingest.upload import ingest_uploads
     from rag.engine import Engine
@@ -93,11 +99,14 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     from rag.schema import IngestReport
     from rag.web.connections import server_config
     from rag.web.jobs import Jobs, Progress
+    from rag.web.log import set_up_log
     from rag.web.page import create_app
+    from rag.web.serving import Server
 
     def ingest(files: Sequence[Path], progress: Progress) -> IngestReport:
         return ingest_uploads(files, progress, settings=settings, embedder=engine.embedder)
 
+    set_up_log(settings.log)
     with Engine(settings, llm=load_llm(settings, in_background=True)) as engine, Jobs(ingest) as jobs:
         app = create_app(
             engine,
@@ -107,14 +116,19 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
             is_owners=_is_owners(settings, listener),
         )
         config = server_config(
-            app, settings.trusted_proxies, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE_S
+            app,
+            settings.trusted_proxies,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=_GRACE_S,
         )
         shown = f"[{host}]" if ":" in host else host
         # The socket has been listening for the browser's first request since `listen`; nothing is refused from here on.
         listener.listen()
         address = f"http://{shown}:{listener.getsockname()[1]}/"
         print(f"talkcite is at {address} (library: {settings.home}; stop it with Ctrl+C)", flush=True)
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config, app, stopped).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import platformdirs
 from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError, model_validator
@@ -92,6 +92,10 @@ class Settings(BaseSettings):
         le=100_000,
         description="tokens of transcript that the model reads for an answer; empty: fewer for a local model",
     )
+    log: Literal["off", "text", "json"] = Field(
+        default="off", description="a line for each request and answer of the page's server, on stderr"
+    )
+    log_questions: bool = Field(default=False, description="these lines hold what was asked")
     top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
     lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")
 

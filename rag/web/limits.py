@@ -34,16 +34,24 @@ _CLOSE = {"Connection": "close"}
 class BodyLimit:
     """ASGI middleware: answers 413 to a body beyond `limit` bytes; `others` maps paths to limits of their own.
 
-    Paths that it `leaves` are limited further in.
+    Paths that it `leaves` are limited further in. `refused` makes the response of a status, a line of text and headers.
     """
 
     def __init__(
-        self, app: ASGIApp, limit: int, others: Mapping[str, int], leaves: Callable[[str], bool] = lambda _: False
+        self,
+        app: ASGIApp,
+        limit: int,
+        others: Mapping[str, int] | None = None,
+        leaves: Callable[[str], bool] = lambda _: False,
+        refused: Callable[[int, str, Mapping[str, str]], ASGIApp] = lambda status, detail, headers: ProblemResponse(
+            problem(status, detail), headers
+        ),
     ) -> None:
         self._app = app
         self._limit = limit
-        self._others = others
+        self._others = others or {}
         self._leaves = leaves
+        self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, up to its limit."""
@@ -54,7 +62,7 @@ class BodyLimit:
         detail = f"The body is too large, the limit is {limit:,} bytes."
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced) > limit:
-            await ProblemResponse(problem(413, detail), _CLOSE)(scope, receive, send)
+            await self._refused(413, detail, _CLOSE)(scope, receive, send)
             return
         received = 0
 

@@ -29,6 +29,7 @@ from rag.errors import TalkciteError, UsageError
 from rag.settings import Settings
 from rag.types import Filters, Turn
 from rag.users import Users
+from rag.web.answering import Answering
 from rag.web.api import create_api
 from rag.web.chat import answer_view
 from rag.web.examples import example_questions
@@ -51,7 +52,10 @@ from rag.web.limits import (
 )
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
+from rag.web.metrics import Metrics, metrics_routes
 from rag.web.model import model_routes
+from rag.web.observe import REQUEST_ID, Observer, Requests
+from rag.web.openai_api import create_openai_api
 from rag.web.pane import list_view, talk_view
 from rag.web.paths import SIGN_IN, is_for_programs
 from rag.web.problem import UNEXPECTED, without_home
@@ -59,6 +63,7 @@ from rag.web.rate import AskedBy, Asking, too_many
 from rag.web.security import Guard
 from rag.web.sessions import Sessions, session_key
 from rag.web.sign_in import sign_in_routes
+from rag.web.tools import create_tools
 from rag.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -129,24 +134,35 @@ def create_app(
 ) -> FastAPI:
     """The app that serves page and API for `engine`; uploads go to `jobs`, without which they are refused.
 
+    Its `state.stop_answers` is to be called when the server begins to stop.
+
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
-    app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
     users = Users(settings.auth) if settings.auth else None
     sessions = Sessions(session_key(settings.home), users) if users else None
     asking = Asking(settings.asks_per_minute, spares_this_machine=not settings.public_url)
+    metrics = Metrics()
+    observer = Observer(metrics, tells_questions=settings.log_questions)
+    answering = Answering(engine, observer, asking)
+    tools = create_tools(engine, answering)
+    app = FastAPI(
+        title="talkcite", docs_url=None, redoc_url=None, openapi_url=None, lifespan=tools.router.lifespan_context
+    )
     app.include_router(_data_routes(engine, settings, takes_uploads=jobs is not None))
     app.include_router(model_routes(engine, settings, may_choose=_may_choose_model(settings, is_owners)))
     app.include_router(media_routes(engine.talk, settings.home))
     app.include_router(health_routes(engine, settings.home))
+    app.include_router(metrics_routes(metrics, engine, jobs))
     if users and sessions:
         app.include_router(sign_in_routes(users, sessions, secure=settings.public_url.startswith("https:")))
-    app.mount("/api", create_api(engine, settings, jobs, asking))
+    app.mount("/api", create_api(engine, settings, jobs, answering))
+    app.mount("/v1", create_openai_api(answering, settings))
+    app.router.routes.extend(tools.routes)
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,
-        _blocks(engine, settings, asking),
+        _blocks(engine, settings, observer, asking),
         path="/",
         head=_HEAD,
         footer_links=[],
@@ -164,7 +180,9 @@ def create_app(
     app.add_middleware(BodyLimit, limit=MAX_BODY, others={SIGN_IN: MAX_FORM}, leaves=is_for_programs)
     app.add_middleware(BodyPace)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
+    app.add_middleware(Requests, observer=observer)
     app.add_middleware(Front, public_url=settings.public_url)
+    app.state.stop_answers = observer.stop
     return app
 
 
@@ -178,7 +196,7 @@ def _may_choose_model(settings: Settings, is_owners: bool) -> Callable[[Request]
     return may_choose
 
 
-def _blocks(engine: Engine, settings: Settings, asking: Asking) -> gr.Blocks:
+def _blocks(engine: Engine, settings: Settings, observer: Observer, asking: Asking) -> gr.Blocks:
     lead_in_ms = round(settings.lead_in_s * 1000)
 
     def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any]]:
@@ -194,7 +212,9 @@ def _blocks(engine: Engine, settings: Settings, asking: Asking) -> gr.Blocks:
             yield {"run": asked.run, "error": too_many(wait_s)}
             return
         page_url = settings.public_url or request.headers.get("origin", "")
-        answers = engine.ask(asked.question, asked.filters, asked.turns)
+        answering = engine.ask(asked.question, asked.filters, asked.turns)
+        # Gradio answers outside of the request that asked.
+        answers = observer.answers(answering, asked.question, "page", request.headers.get(REQUEST_ID, ""))
         try:
             for answer in answers:
                 view = {"run": asked.run, **answer_view(answer, lead_in_ms=lead_in_ms)}

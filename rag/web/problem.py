@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from rag.errors import TalkciteError, UsageError
 
 UNEXPECTED = "Something went wrong here; the log of the server says what."
+_SHOWN_MISTAKES = 3
 
 
 class Problem(TypedDict):
@@ -43,6 +44,13 @@ def problem_of(error: TalkciteError, home: Path) -> Problem:
 def without_home(message: str, home: Path) -> str:
     """`message` without the place of the library, which errors name for those who run it, not for those who ask."""
     return message.replace(str(home), "RAG_HOME") if home.is_absolute() else message
+
+
+def mistakes(found: Sequence[Mapping[str, Any]]) -> str:
+    """What pydantic found wrong with a request, in one line: `question: String should have at least 1 character`."""
+    named = [f"{'.'.join(str(part) for part in one['loc'][1:]) or one['loc'][0]}: {one['msg']}" for one in found]
+    more = f"; and {len(found) - _SHOWN_MISTAKES} more" if len(found) > _SHOWN_MISTAKES else ""
+    return "; ".join(named[:_SHOWN_MISTAKES]) + more
 
 
 class ProblemResponse(Response):

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from contextvars import ContextVar
 from ipaddress import IPv6Address, ip_address
 
-from starlette.exceptions import HTTPException
+from fastapi import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _asked_by: ContextVar[Scope | None] = ContextVar("asked_by", default=None)

@@ -20,8 +20,8 @@ from starlette.testclient import TestClient
 from rag.errors import StoreError, UsageError
 from rag.settings import Settings
 from rag.types import CheckedClaim
+from rag.web import answering, health
 from rag.web import api as api_module
-from rag.web import health
 from rag.web.api import create_api
 from rag.web.jobs import Jobs, Progress
 from rag.web.limits import MAX_ANSWERS, MAX_BODY, MAX_FILES, MAX_QUESTION, MAX_WAITING
@@ -244,7 +244,7 @@ def test_an_empty_library(engine: FakeEngine) -> None:
 def test_more_answers_at_once_than_allowed_are_refused(
     engine: FakeEngine, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_module, "MAX_ANSWERS", 1)
+    monkeypatch.setattr(answering, "MAX_ANSWERS", 1)
     engine.pace_s = 0.05
     engine.script = growing(quoting(TALK, 1))[:1] * 1000
     server = serve(engine)

@@ -162,6 +162,7 @@ def test_this_machine_is_spared_where_no_proxy_hides_others(host: str) -> None:
     assert [spared.wait_s(scope("192.0.2.1")) > 0 for _ in range(2)] == [False, True]
 
 
+@pytest.mark.slow
 def test_page_and_api_share_the_limit(engine: FakeEngine, serve: Callable[..., Server]) -> None:
     server = serve(engine, public_url="http://127.0.0.1:1", asks_per_minute=2)
     assert ask(server, "s", run=1, question="One?")[-1]["done"]
@@ -217,6 +218,7 @@ def test_each_path_has_its_limit() -> None:
         assert (answer.headers.get("connection") == "close") == (status == 413)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["gradio_api/queue/join", "desk/model", "sign-in"])
 def test_the_page_takes_no_endless_bodies_either(engine: FakeEngine, serve: Callable[..., Server], path: str) -> None:
     url = f"{serve(engine).url}{path}"
@@ -339,6 +341,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine, serve: Callable[.
     return serve(engine)
 
 
+@pytest.mark.slow
 def test_connections_that_ask_nothing_are_closed(quick: Server) -> None:
     for pieces in ([], [b"GET / HT"], [ALIVE], [ALIVE + b"X-Long: "] + [b"x"] * 30):
         said, after_s = talk(quick, *pieces, pause_s=0.05)
@@ -347,6 +350,7 @@ def test_connections_that_ask_nothing_are_closed(quick: Server) -> None:
     assert httpx.get(f"{quick.url}healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_the_second_request_of_a_connection_may_not_be_slow_either(quick: Server) -> None:
     dripping = [bytes([byte]) for byte in ALIVE + b"X-Long: " + b"x" * 40]
     said, after_s = talk(quick, ALIVE + b"\r\n", *dripping, pause_s=0.05)
@@ -354,6 +358,7 @@ def test_the_second_request_of_a_connection_may_not_be_slow_either(quick: Server
     assert after_s < 9
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_refused_body_is_not_listened_to(quick: Server) -> None:
     head = b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
     said, after_s = talk(quick, head, *[b"x"] * 40, pause_s=0.05)
@@ -361,6 +366,7 @@ def test_the_rest_of_a_refused_body_is_not_listened_to(quick: Server) -> None:
     assert after_s < 9
 
 
+@pytest.mark.slow
 def test_an_endless_head_is_given_up(engine: FakeEngine, serve: Callable[..., Server]) -> None:
     server = serve(engine)
     line = b"X-Long: " + b"x" * 9_990 + b"\r\n"
@@ -378,6 +384,7 @@ def test_many_requests_of_one_connection_are_no_long_head(engine: FakeEngine, se
         assert client.post("api/search", json={"query": "x"}, headers={"X-Long": "x" * 30_000}).status_code == 200
 
 
+@pytest.mark.slow
 def test_who_asks_in_time_is_served_for_as_long_as_it_takes(quick: Server, engine: FakeEngine) -> None:
     engine.pace_s = 1.5  # three times as long as a head may take
     assert httpx.post(f"{quick.url}api/ask", json={"question": "x"}, timeout=30).status_code == 200
