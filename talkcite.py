@@ -27,6 +27,9 @@ ask:
   mcp             answer an assistant over the Model Context Protocol
   model           fetch the language model that runs without another program
 
+let others in:
+  user            say who may sign in to the page and use the API
+
 look at the library:
   talks           list the talks
   transcript      print a talk

@@ -1,4 +1,4 @@
-"""python -m eval run | compare | bench | questions. Results on stdout, progress on stderr."""
+"""python -m eval run | compare | bench | load | questions. Results on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -89,6 +89,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     bench.add_argument("--minutes", type=float, default=10.0, metavar="N", help="with --soak (default: %(default)s)")
     bench.add_argument("--seed", type=int, default=7, help="with --soak: seed of the kills (default: %(default)s)")
     bench.add_argument("--json", action="store_true", help="print JSON")
+
+    load = commands_of.add_parser("load", help="clients at every door of the app, with an ingest and a model outage")
+    load.set_defaults(command=commands.load)
+    load.add_argument("--clients", type=_positive, default=20, metavar="N", help="how many (default: %(default)s)")
+    load.add_argument("--seconds", type=_positive, default=180, metavar="N", help="how long (default: %(default)s)")
+    load.add_argument("--json", action="store_true", help="print JSON")
 
     questions = commands_of.add_parser("questions", help="draft questions about a talk with the language model")
     questions.set_defaults(command=commands.questions)

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eval import compare as comparing
 from eval import plots, tables
 from eval import soak as trial
+from eval.bench.load import load as run_load
 from eval.bench.run import BENCHMARKS
 from eval.bench.run import run as run_benchmarks
 from eval.bench.scale import grow
@@ -34,6 +35,7 @@ from rag.llms import load_llm
 from rag.settings import load_settings
 
 SAMPLE = Path(__file__).parent / "data"
+_SHOWN_ERRORS = 10
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -129,6 +131,19 @@ def bench(arguments: argparse.Namespace) -> int:
     else:
         Console(width=None if sys.stdout.isatty() else 120).print(tables.benchmarks(results))
     return 0 if all(measured.holds for measured in results) else 1
+
+
+def load(arguments: argparse.Namespace) -> int:
+    """`python -m eval load`: exit code 1 when a client met an error, or memory grew."""
+    found = run_load(sorted((SAMPLE / "talks").glob("*.vtt")), arguments.clients, arguments.seconds, _say)
+    if arguments.json:
+        sys.stdout.write(json.dumps(asdict(found), ensure_ascii=False) + "\n")
+    else:
+        console = Console(width=None if sys.stdout.isatty() else 120)
+        console.print(tables.load(found))
+        for line in [*found.errors, *found.log_errors][:_SHOWN_ERRORS]:
+            console.print(line, style="red", markup=False)
+    return 0 if found.holds else 1
 
 
 def _scale(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from eval.bench.load import Load
 from eval.bench.scale import Step
 from eval.bench.types import Measured
 from eval.compare import Comparison
@@ -100,6 +101,25 @@ def growth(steps: Sequence[Step]) -> Table:
             f"{step.library_mb:,.0f} MB",
             f"{step.add_s:,.0f} s for {step.added:,}",
         )
+    return table
+
+
+def load(found: Load) -> Table:
+    """Requests by kind, with how long they took; then what the server held."""
+    title = f"{found.clients} clients, {found.seconds:.0f} s"
+    table = Table(title=title, title_justify="left")
+    for column in ("", "requests", "p50 ms", "p95 ms", "slowest ms"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, kind in found.kinds.items():
+        times = [f"{kind.percentile(share):.0f}" for share in (0.5, 0.95, 1)] if kind.seconds else ["", "", ""]
+        table.add_row(name, str(len(kind.seconds)), *times)
+    table.add_row("errors", str(len(found.errors) + len(found.log_errors)))
+    outage = ", ".join(f"{count} by {who}" for who, count in sorted(found.during_outage.items()))
+    table.add_row("answers while the model was away", outage)
+    names = ("start", "warm", "most", "end")
+    for name, values in (("memory, MB", found.memory_mb), ("open files", found.files)):
+        table.add_row(name, ", ".join(f"{value:.0f} {at}" for at, value in zip(names, values, strict=True)))
+    table.add_row("memory at each tenth, MB", " ".join(f"{value:.0f}" for value in found.course_mb))
     return table
 
 

@@ -11,13 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import InputError, StartError, TalkciteError, UsageError
+from rag.errors import StartError, TalkciteError, UsageError
 from rag.files import check_home
+from rag.history import read_history
 from rag.links import timecode
 from rag.settings import settings
 from rag.show import answer_lines, moment_lines
 from rag.text import one_line
-from rag.types import Filters, Turn
+from rag.types import Filters
+from rag.user_command import add_arguments, change
 
 if TYPE_CHECKING:
     from rag.engine import Engine
@@ -84,6 +86,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     fetch = model.add_subparsers(required=True, metavar="COMMAND").add_parser("fetch", help="download it, once")
     _add_json(fetch, _fetch_model)
 
+    user = commands.add_parser("user", help="say who may sign in to the page and use the API (RAG_AUTH)")
+    add_arguments(user)
+    _add_json(user, _user)
+
     mcp = commands.add_parser("mcp", help="serve the library to other programs' assistants (MCP, on stdin and stdout)")
     mcp.set_defaults(command=_mcp)
     return parser
@@ -102,7 +108,7 @@ def _add_json(parser: argparse.ArgumentParser, command: Callable[[argparse.Names
 
 
 def _ask(args: argparse.Namespace) -> int:
-    history = _read_history(args.history) if args.history else ()
+    history = read_history(args.history) if args.history else ()
     with _engine() as engine:
         answer = None
         for answer in engine.ask(args.question, _filters(args), history):  # noqa: B007  (the last one is complete)
@@ -239,6 +245,15 @@ def _fetch_model(args: argparse.Namespace) -> int:
     return 0
 
 
+def _user(args: argparse.Namespace) -> int:
+    document, lines = change(args, settings().auth)
+    if args.json:
+        _print_json(document)
+    elif lines:
+        print(lines)
+    return 0
+
+
 def _mcp(_: argparse.Namespace) -> int:
     try:
         from rag.mcp_server import serve
@@ -271,22 +286,6 @@ def _wire() -> Any:
 
 def _filters(args: argparse.Namespace) -> Filters:
     return Filters(talk=args.talk, speaker=args.speaker, event=args.event, year=args.year)
-
-
-def _read_history(path: Path) -> tuple[Turn, ...]:
-    """Earlier turns from a JSON file. Raises `InputError` naming what is wrong with it."""
-    expected = 'expected [{"role": "user" or "assistant", "content": "…"}, …]'
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        turns = tuple(Turn(turn["role"], turn["content"]) for turn in data)
-    except OSError as error:
-        raise InputError(f"--history {path}: can't be read ({error.strerror or error})") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"--history {path}: not a conversation ({error}), {expected}") from None
-    for turn in turns:
-        if turn.role not in ("user", "assistant") or not isinstance(turn.content, str):
-            raise InputError(f"--history {path}: found a turn with role {turn.role!r}, {expected}")
-    return turns
 
 
 def _print_json(document: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +18,8 @@ from rag.prompt import DEFAULT_BUDGET
 from rag.rewrite import rewrite
 from rag.types import Answer, CheckedClaim, Evidence, Turn
 from rag.write import Declined, written
+
+_log = logging.getLogger(__name__)
 
 # Below this confidence quotes refuse; from the other on, quotes are shown even when the model finds no answer.
 # Set with MiniLM on the questions over the panel and podcasts: docs/experiments.md, "When quotes refuse".
@@ -80,6 +83,7 @@ def _answers(
         else:
             yield replace(_refused(answer), missing=str(declined), answered_by=llm.name, usage=dict(declined.usage))
     except LLMError as error:
+        _log.info("quotes instead of a written answer: %s", error)
         yield replace(_quoted(answer, in_order), notice=f"Quotes instead of a written answer: {error}.")
 
 

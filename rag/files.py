@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +33,32 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except OSError as error:
         raise StoreError(
             f"{path}: can't be written ({error.strerror or error}); free space or choose another folder"
+        ) from error
+
+
+def create_once(path: Path, content: bytes) -> bytes:
+    """Create `path`, for its owner's eyes only, unless it is there; returns what it holds: of two who try, one wins.
+
+    Raises `StoreError` when it can't be written or read.
+    """
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                with suppress(FileExistsError):
+                    os.link(name, path)
+            finally:
+                Path(name).unlink()
+            sync_folder(path.parent)
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"{path}: can't be made or read ({error.strerror or error}); free space or change its rights"
         ) from error
 
 

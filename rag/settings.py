@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import platformdirs
 from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError, model_validator
@@ -19,6 +20,15 @@ def _http_address(value: str) -> str:
     return value.rstrip("/")
 
 
+def _networks(value: str) -> str:
+    parts = [part.strip() for part in value.split(",") if part.strip()]
+    try:
+        return ",".join(str(ip_network(part)) for part in parts)
+    except ValueError:
+        raise ValueError("addresses or networks such as 10.0.0.7 or 172.18.0.0/16, with commas between") from None
+
+
+Networks = Annotated[str, AfterValidator(_networks)]
 HttpAddress = Annotated[str, AfterValidator(_http_address)]
 
 
@@ -57,6 +67,15 @@ class Settings(BaseSettings):
     chroma_database: str = Field(default="", validation_alias="CHROMA_DATABASE", description="database at Chroma Cloud")
     public_url: HttpAddress = Field(default="", description="address under which others reach the page")
     read_only: bool = Field(default=False, description="take no uploads")
+    auth: Path | None = Field(
+        default=None, description="users file: who may sign in, and whose tokens programs may use; empty: everyone may"
+    )
+    asks_per_minute: int = Field(
+        default=30, ge=1, le=100_000, description="questions a minute from one user or address"
+    )
+    trusted_proxies: Networks = Field(
+        default="", description="addresses of proxies whose X-Forwarded-For counts, beside this machine's; with commas"
+    )
     llm: str = Field(
         default="off", description="off: quotes; local or a .gguf file; else a model name at RAG_LLM_BASE_URL"
     )
@@ -73,6 +92,10 @@ class Settings(BaseSettings):
         le=100_000,
         description="tokens of transcript that the model reads for an answer; empty: fewer for a local model",
     )
+    log: Literal["off", "text", "json"] = Field(
+        default="off", description="a line for each request and answer of the page's server, on stderr"
+    )
+    log_questions: bool = Field(default=False, description="these lines hold what was asked")
     top_k: int = Field(default=10, ge=1, le=50, description="hits a search returns")
     lead_in_s: float = Field(default=0.0, ge=0, le=60, description="seconds that links start before the sentence")
 

@@ -34,6 +34,7 @@ OWNERS = {
     "httpx": ("rag/server.py", "rag/weights.py"),
     "xllamacpp": ("rag/llama.py",),
     "huggingface_hub": ("rag/weights.py",),
+    "prometheus_client": ("rag/web/metrics.py",),
     "mcp": ("rag/mcp_server.py",),
     "webvtt": ("ingest/vtt.py",),
 }

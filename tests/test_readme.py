@@ -32,6 +32,7 @@ SHORTENED = {
     "chroma run": "{} --help",
     "export RAG_CHROMA_URL": "true",  # its server is not there; tests/rag/test_server.py ingests into a real one
     "curl": "true",  # asks a page that runs; the tests of its API do
+    "talkcite user ada": "echo 'correct horse' | {}",
     "talkcite page": "briefly talkcite page --port 0",
     "talkcite eval run": "{} --limit 3",
     "talkcite eval bench": "{} --help",

@@ -14,7 +14,8 @@ from tests.conftest import ROOT
 HOLE = "…"
 PAGE = ROOT / "docs" / "troubleshooting.md"
 SOURCES = [ROOT / "app.py", *(path for room in ("rag", "ingest") for path in sorted((ROOT / room).rglob("*.py")))]
-SCRIPTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rag" / "web" / "static").glob("*.js"))
+STATIC = ROOT / "rag" / "web" / "static"
+SCRIPTS = "".join(path.read_text(encoding="utf-8") for kind in ("js", "html") for path in STATIC.glob(f"*.{kind}"))
 ERRORS = {"StartError", "StoreError", "NewerFormat", "UsageError", "LLMError", "ContextTooLong", "SchemaNotTaken"}
 
 

@@ -10,10 +10,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from eval.bench.types import REPEATS, Bench, Measured, median_ratio, seconds
 from rag.embed import BUNDLED_MODEL, bundled_model_folder
@@ -68,10 +69,17 @@ def light_commands(bench: Bench) -> list[Measured]:
 
 
 @contextmanager
-def page(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def page(
+    home: Path, settings: Mapping[str, str] | None = None, stderr: IO[str] | None = None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Serve the page of the library at `home`: its address and process, once it can answer questions."""
     process = subprocess.Popen(
-        [sys.executable, "app.py", "--port", "0"], cwd=_ROOT, env=_environment(home), stdout=subprocess.PIPE, text=True
+        [sys.executable, "app.py", "--port", "0"],
+        cwd=_ROOT,
+        env={**_environment(home), **(settings or {})},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
     )
     assert process.stdout is not None, "it is a pipe"
     try:

@@ -11,6 +11,8 @@ import re
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.web.paths import route_path
+
 _DESCRIPTION = "Ask recorded talks a question: every sentence of the answer links to the moment it was said."
 _OURS = f"""<title>talkcite</title>
 		<meta name="description" content="{_DESCRIPTION}" />
@@ -31,7 +33,7 @@ class OwnHead:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["path"] != "/":
+        if scope["type"] != "http" or route_path(scope) != "/":
             await self._app(scope, receive, send)
             return
         start: Message | None = None

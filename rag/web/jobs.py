@@ -126,6 +126,12 @@ class Jobs:
         job = self._jobs.get(job_id)
         return job.as_json() if job else None
 
+    @property
+    def pending(self) -> int:
+        """How many are waiting or running."""
+        with self._lock:
+            return sum(not job.is_over for job in self._jobs.values())
+
     def close(self) -> None:
         """Drop what waits, and let the running ingest end with the file it is reading."""
         self._stopping.set()

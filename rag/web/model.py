@@ -1,16 +1,17 @@
 """Which language model writes the answers: tell the page, and let its owner choose another one.
 
-Choosing is for who sits at the machine: an address that a stranger gives would be a way into the network, and a key
-that one gives could be spent by all. What is chosen lasts until the app ends and is written nowhere; keys are never
-shown again.
+Choosing is for who sits at the machine, and for admins among the users: an address that a stranger gives would be a way
+into the network, a key that one gives could be spent by all, and one choice changes the answers of everybody. What is
+chosen lasts until the app ends and is written nowhere; keys are never shown again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, SecretStr, StringConstraints
 
@@ -35,28 +36,28 @@ class Choice(BaseModel):
     key: SecretStr = SecretStr("")
 
 
-def model_routes(engine: Engine, settings: Settings, *, may_choose: bool) -> APIRouter:
+def model_routes(engine: Engine, settings: Settings, *, may_choose: Callable[[Request], bool]) -> APIRouter:
     """`GET /desk/model`: which model there is and how far it is; `POST` chooses another one, where that is allowed."""
     router = APIRouter(prefix="/desk")
 
     @router.get("/model")
-    def model() -> dict[str, Any]:
+    def model(request: Request) -> dict[str, Any]:
         """With `state` "off" there is none and answers are quotes; `local` tells of the model that could be fetched."""
         offer = {"name": DEFAULT.name, "bytes": DEFAULT.size, "fetched": fetched(DEFAULT) is not None}
-        about = {"local": offer if may_choose else None}
+        about = {"local": offer if may_choose(request) else None}
         if engine.llm is None:
             return {"name": "", "state": "off", "done": 0, "total": 0, "detail": "", **about}
         return {"name": engine.llm.name, **asdict(engine.llm.status), **about}
 
     @router.post("/model")
-    def choose(choice: Choice) -> Response:
-        if not may_choose:
+    def choose(choice: Choice, request: Request) -> Response:
+        if not may_choose(request):
             return ProblemResponse(problem(403, "The model is chosen where the app was started."))
         try:
             engine.use(_chosen(choice, settings))
         except TalkciteError as error:
             return ProblemResponse(problem(422, f"{error}."))
-        return JSONResponse(model())
+        return JSONResponse(model(request))
 
     return router
 

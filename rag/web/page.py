@@ -14,12 +14,12 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import gradio as gr
-from fastapi import APIRouter, FastAPI, Header, HTTPException, Response
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from starlette.staticfiles import StaticFiles
@@ -28,19 +28,42 @@ from rag.engine import Engine
 from rag.errors import TalkciteError, UsageError
 from rag.settings import Settings
 from rag.types import Filters, Turn
+from rag.users import Users
+from rag.web.answering import Answering
 from rag.web.api import create_api
 from rag.web.chat import answer_view
 from rag.web.examples import example_questions
+from rag.web.front import Front
+from rag.web.gate import Gate
+from rag.web.gradio_routes import UsedRoutes
 from rag.web.head import OwnHead
 from rag.web.health import health_routes
 from rag.web.jobs import Jobs
-from rag.web.limits import MAX_FILES, MAX_NAME, MAX_QUESTION, MAX_TURN, MAX_UPLOAD
+from rag.web.limits import (
+    MAX_BODY,
+    MAX_FILES,
+    MAX_FORM,
+    MAX_NAME,
+    MAX_QUESTION,
+    MAX_TURN,
+    MAX_UPLOAD,
+    BodyLimit,
+    BodyPace,
+)
 from rag.web.markdown import answer_markdown
 from rag.web.media import media_routes
+from rag.web.metrics import Metrics, metrics_routes
 from rag.web.model import model_routes
+from rag.web.observe import REQUEST_ID, Observer, Requests
+from rag.web.openai_api import create_openai_api
 from rag.web.pane import list_view, talk_view
-from rag.web.problem import UNEXPECTED
+from rag.web.paths import SIGN_IN, is_for_programs
+from rag.web.problem import UNEXPECTED, without_home
+from rag.web.rate import AskedBy, Asking, too_many
 from rag.web.security import Guard
+from rag.web.sessions import Sessions, session_key
+from rag.web.sign_in import sign_in_routes
+from rag.web.tools import create_tools
 from rag.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -111,19 +134,35 @@ def create_app(
 ) -> FastAPI:
     """The app that serves page and API for `engine`; uploads go to `jobs`, without which they are refused.
 
+    Its `state.stop_answers` is to be called when the server begins to stop.
+
     `names` are host names that the app may be reached by (see `Guard`). `is_owners` says that only who started the app
     reaches it, and so may choose the language model.
     """
-    app = FastAPI(title="talkcite", docs_url=None, redoc_url=None, openapi_url=None)
+    users = Users(settings.auth) if settings.auth else None
+    sessions = Sessions(session_key(settings.home), users) if users else None
+    asking = Asking(settings.asks_per_minute, spares_this_machine=not settings.public_url)
+    metrics = Metrics()
+    observer = Observer(metrics, tells_questions=settings.log_questions)
+    answering = Answering(engine, observer, asking)
+    tools = create_tools(engine, answering)
+    app = FastAPI(
+        title="talkcite", docs_url=None, redoc_url=None, openapi_url=None, lifespan=tools.router.lifespan_context
+    )
     app.include_router(_data_routes(engine, settings, takes_uploads=jobs is not None))
-    app.include_router(model_routes(engine, settings, may_choose=is_owners))
+    app.include_router(model_routes(engine, settings, may_choose=_may_choose_model(settings, is_owners)))
     app.include_router(media_routes(engine.talk, settings.home))
-    app.include_router(health_routes(engine))
-    app.mount("/api", create_api(engine, settings, jobs))
+    app.include_router(health_routes(engine, settings.home))
+    app.include_router(metrics_routes(metrics, engine, jobs))
+    if users and sessions:
+        app.include_router(sign_in_routes(users, sessions, secure=settings.public_url.startswith("https:")))
+    app.mount("/api", create_api(engine, settings, jobs, answering))
+    app.mount("/v1", create_openai_api(answering, settings))
+    app.router.routes.extend(tools.routes)
     app.mount("/desk/static", _Static(directory=_STATIC))
     gr.mount_gradio_app(
         app,
-        _blocks(engine, settings),
+        _blocks(engine, settings, observer, asking),
         path="/",
         head=_HEAD,
         footer_links=[],
@@ -131,12 +170,33 @@ def create_app(
         show_error=False,
         max_file_size=1,  # Gradio takes uploads from anyone who finds the route; the page has no use for them
     )
+    gradio: Any = app.routes[-1]
+    gradio.app = UsedRoutes(gradio.app)
+    # The last is the first to see a request.
     app.add_middleware(OwnHead)
+    app.add_middleware(AskedBy)
+    if users and sessions:
+        app.add_middleware(Gate, users=users, sessions=sessions)
+    app.add_middleware(BodyLimit, limit=MAX_BODY, others={SIGN_IN: MAX_FORM}, leaves=is_for_programs)
+    app.add_middleware(BodyPace)
     app.add_middleware(Guard, names=tuple(names), public_url=settings.public_url)
+    app.add_middleware(Requests, observer=observer)
+    app.add_middleware(Front, public_url=settings.public_url)
+    app.state.stop_answers = observer.stop
     return app
 
 
-def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
+def _may_choose_model(settings: Settings, is_owners: bool) -> Callable[[Request], bool]:
+    """Who may choose the language model: with users the admins among them, else only who started the app."""
+
+    def may_choose(request: Request) -> bool:
+        user = request.scope.get("user")
+        return user.is_admin if user is not None else is_owners and settings.auth is None
+
+    return may_choose
+
+
+def _blocks(engine: Engine, settings: Settings, observer: Observer, asking: Asking) -> gr.Blocks:
     lead_in_ms = round(settings.lead_in_s * 1000)
 
     def ask(event: gr.EventData, request: gr.Request) -> Generator[dict[str, Any]]:
@@ -147,8 +207,14 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
             log.info("refused a question: %s", error.errors(include_input=False, include_url=False))
             yield {"run": _run_of(event._data), "error": "This question can't be asked: it is empty or too long."}
             return
+        assert request.request is not None, "every question comes over HTTP"
+        if wait_s := asking.wait_s(request.request.scope):
+            yield {"run": asked.run, "error": too_many(wait_s)}
+            return
         page_url = settings.public_url or request.headers.get("origin", "")
-        answers = engine.ask(asked.question, asked.filters, asked.turns)
+        answering = engine.ask(asked.question, asked.filters, asked.turns)
+        # Gradio answers outside of the request that asked.
+        answers = observer.answers(answering, asked.question, "page", request.headers.get(REQUEST_ID, ""))
         try:
             for answer in answers:
                 view = {"run": asked.run, **answer_view(answer, lead_in_ms=lead_in_ms)}
@@ -158,7 +224,7 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
                     view["json"] = json.dumps(wire.answer(answer), ensure_ascii=False, indent=2)
                 yield view
         except TalkciteError as error:
-            yield {"run": asked.run, "error": str(error)}
+            yield {"run": asked.run, "error": without_home(str(error), settings.home)}
         except Exception:
             log.exception("answering failed")
             yield {"run": asked.run, "error": UNEXPECTED}
@@ -172,14 +238,16 @@ def _blocks(engine: Engine, settings: Settings) -> gr.Blocks:
             apply_default_css=False,
             elem_id="desk",
         )
-        asking = desk.ask(
+        answering = desk.ask(
             ask,
             outputs=desk,
             show_progress="hidden",
             concurrency_limit=_CONCURRENT_ANSWERS,
             api_visibility="private",
         )
-        desk.stop(None, cancels=[asking], queue=False, api_visibility="private")
+        # A question that never got into the queue: the queue is full, or the session has ended.
+        answering.failure(None, outputs=desk, js="() => ({ refused: Date.now() })", api_visibility="private")
+        desk.stop(None, cancels=[answering], queue=False, api_visibility="private")
     blocks.queue(max_size=_QUEUE_LENGTH)
     return blocks  # type: ignore[no-any-return]
 
@@ -197,9 +265,13 @@ def _data_routes(engine: Engine, settings: Settings, *, takes_uploads: bool) -> 
     started = secrets.token_hex(8)
 
     @router.get("/about")
-    def about() -> dict[str, Any]:
-        """How much an upload may bring (null: none are taken)."""
-        return {"uploads": {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None}
+    def about(request: Request) -> dict[str, Any]:
+        """How much an upload may bring (null: none are taken), and who has signed in (null: nobody needs to)."""
+        user = request.scope.get("user")
+        return {
+            "uploads": {"files": MAX_FILES, "bytes": MAX_UPLOAD} if takes_uploads else None,
+            "user": user.name if user is not None else None,
+        }
 
     @router.get("/talks")
     def talks(if_none_match: Annotated[str, Header()] = "") -> Response:

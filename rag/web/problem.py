@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from typing_extensions import TypedDict
 from rag.errors import TalkciteError, UsageError
 
 UNEXPECTED = "Something went wrong here; the log of the server says what."
+_SHOWN_MISTAKES = 3
 
 
 class Problem(TypedDict):
@@ -34,9 +36,21 @@ def problem(status: int, detail: str) -> Problem:
     }
 
 
-def problem_of(error: TalkciteError) -> Problem:
+def problem_of(error: TalkciteError, home: Path) -> Problem:
     """The document for one of our errors: 404 where the request names what is not there, 503 for the server's own."""
-    return problem(404 if isinstance(error, UsageError) else 503, str(error))
+    return problem(404 if isinstance(error, UsageError) else 503, without_home(str(error), home))
+
+
+def without_home(message: str, home: Path) -> str:
+    """`message` without the place of the library, which errors name for those who run it, not for those who ask."""
+    return message.replace(str(home), "RAG_HOME") if home.is_absolute() else message
+
+
+def mistakes(found: Sequence[Mapping[str, Any]]) -> str:
+    """What pydantic found wrong with a request, in one line: `question: String should have at least 1 character`."""
+    named = [f"{'.'.join(str(part) for part in one['loc'][1:]) or one['loc'][0]}: {one['msg']}" for one in found]
+    more = f"; and {len(found) - _SHOWN_MISTAKES} more" if len(found) > _SHOWN_MISTAKES else ""
+    return "; ".join(named[:_SHOWN_MISTAKES]) + more
 
 
 class ProblemResponse(Response):

@@ -15,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.web.paths import is_for_programs, route_path
 from rag.web.problem import ProblemResponse, problem
 
 PLAYERS = ("https://www.youtube-nocookie.com", "https://player.vimeo.com")
@@ -61,7 +62,7 @@ class Guard:
         self._public = _netloc(public_url)
         self._names = {"localhost", *(name.lower() for name in names)}
         if self._public:
-            self._names.add(_host_name(self._public))
+            self._names.add(host_name(self._public))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
@@ -75,12 +76,12 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(Headers(scope=scope))
-        app = _refuse(scope["path"], refusal) if refusal else self._app
+        app = _refuse(route_path(scope), refusal) if refusal else self._app
         await app(scope, receive, send_with_headers)
 
     def _refusal(self, headers: Headers) -> str:
         host = headers.get("host", "").lower()
-        if not self._is_ours(_host_name(host)):
+        if not self._is_ours(host_name(host)):
             return f"Host {host!r} is not known here: set RAG_PUBLIC_URL to the address that others reach the page by."
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) not in {host, self._public} - {""}:
@@ -88,12 +89,12 @@ class Guard:
         return ""
 
     def _is_ours(self, name: str) -> bool:
-        return name in self._names or _is_address(name)
+        return name in self._names or is_address(name)
 
 
 def _refuse(path: str, why: str) -> ASGIApp:
-    """The refusal, as people read it or, below `/api/`, as programs do."""
-    return ProblemResponse(problem(403, why)) if path.startswith("/api/") else PlainTextResponse(why, status_code=403)
+    """The refusal, as people read it or, where programs ask, as they do."""
+    return ProblemResponse(problem(403, why)) if is_for_programs(path) else PlainTextResponse(why, status_code=403)
 
 
 def _netloc(address: str) -> str:
@@ -104,7 +105,7 @@ def _netloc(address: str) -> str:
         return ""
 
 
-def _host_name(host: str) -> str:
+def host_name(host: str) -> str:
     """The name of a Host header without its port; "" when it is not one."""
     try:
         return urlsplit(f"//{host}").hostname or ""
@@ -112,7 +113,7 @@ def _host_name(host: str) -> str:
         return ""
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
     """True for IPv4 and IPv6 addresses: a stranger's name can be pointed here, an address can't."""
     try:
         ip_address(name)

@@ -16,6 +16,7 @@ import uvicorn
 
 from rag.engine import Engine
 from rag.settings import Settings
+from rag.web.connections import server_config
 from rag.web.jobs import Jobs
 from rag.web.page import create_app
 from tests.web.browsing import SENTENCES
@@ -65,7 +66,7 @@ class Server:
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
         app = create_app(as_engine(engine), Settings(**settings), jobs=jobs, is_owners=is_owners)
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
+        self._server = uvicorn.Server(server_config(app, log_level="critical", timeout_graceful_shutdown=0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
         while not self._server.started:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from rag.errors import StoreError, UsageError
 from rag.llm import LLM
 from rag.manifest import TalkInfo
+from rag.settings import Settings
 from rag.types import Answer, CheckedClaim, Citation, Cue, Evidence, Filters, Hit, Span, Talk, Turn
 
 
@@ -59,6 +60,7 @@ class FakeEngine:
     closed: int = 0
     failure: Exception | None = None
     llm: LLM | None = None
+    settings: Settings = field(default_factory=Settings)
 
     def talks(self) -> list[TalkInfo]:
         return [info_of(talk) for talk in self.library]

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from rag.errors import StoreError, UsageError
 from rag.settings import Settings
 from rag.types import CheckedClaim
+from rag.web import answering, health
 from rag.web import api as api_module
 from rag.web.api import create_api
 from rag.web.jobs import Jobs, Progress
@@ -243,7 +244,7 @@ def test_an_empty_library(engine: FakeEngine) -> None:
 def test_more_answers_at_once_than_allowed_are_refused(
     engine: FakeEngine, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_module, "MAX_ANSWERS", 1)
+    monkeypatch.setattr(answering, "MAX_ANSWERS", 1)
     engine.pace_s = 0.05
     engine.script = growing(quoting(TALK, 1))[:1] * 1000
     server = serve(engine)
@@ -295,7 +296,8 @@ def test_the_document_says_where_the_paths_begin(engine: FakeEngine, serve: Call
     assert problem(httpx.get(f"{url}api/docs"))[0] == 404
 
 
-def test_health(engine: FakeEngine, serve: Callable[..., Server]) -> None:
+def test_health(engine: FakeEngine, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_FRESH_S", 0)
     url = serve(engine).url
     assert httpx.get(f"{url}healthz").json() == {"alive": True}
     assert httpx.get(f"{url}readyz").json() == {"ready": True}

@@ -15,6 +15,9 @@ import httpx
 import pytest
 
 import app
+from rag.errors import StartError
+from rag.settings import Settings
+from rag.users import User, write_users
 
 pytestmark = pytest.mark.slow  # starts the program
 
@@ -70,6 +73,48 @@ def test_wrong_setting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     monkeypatch.setenv("RAG_TOP_K", "many")
     assert app.main([]) == 3
     assert capsys.readouterr().err.startswith("app.py: RAG_TOP_K: found 'many', expected ")
+
+
+OPEN = (
+    "app.py: --host 0.0.0.0: others could come in without signing in; name a users file with RAG_AUTH, or listen on "
+    "127.0.0.1 behind a proxy that knows your users, or give --insecure\n"
+)
+
+
+def test_others_are_let_in_on_purpose_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An address behind a proxy is no sign-in.
+    monkeypatch.setenv("RAG_PUBLIC_URL", "https://example.org")
+    done = run("--host", "0.0.0.0", "--port", "0", home=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", OPEN)
+
+
+def listener(host: str) -> socket.socket:
+    return app._listen(host, 0)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.9.9.9"])
+def test_this_machine_alone_needs_no_users(host: str) -> None:
+    with listener(host) as bound:
+        app._check_users(Settings(), bound, insecure=False)
+        assert app._is_owners(Settings(), bound)
+        assert not app._is_owners(Settings(public_url="https://example.org"), bound)
+        assert not app._is_owners(Settings(read_only=True), bound)
+
+
+def test_what_opens_the_page_to_others(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    with listener("0.0.0.0") as bound:
+        app._check_users(Settings(), bound, insecure=True)
+        assert not app._is_owners(Settings(), bound)
+        with pytest.raises(
+            StartError, match=r"^RAG_AUTH .*users: can't be read \(No such file or directory\); correct"
+        ):
+            app._check_users(Settings(auth=users), bound, insecure=True)
+        write_users(users, {})
+        with pytest.raises(StartError, match=r"users: holds no users; add one with 'python -m rag user NAME'$"):
+            app._check_users(Settings(auth=users), bound, insecure=False)
+        write_users(users, {"ada": User("ada", token="0" * 64)})
+        app._check_users(Settings(auth=users), bound, insecure=False)
 
 
 @pytest.mark.timeout(180)

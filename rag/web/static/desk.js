@@ -1,5 +1,6 @@
 // The page. Gradio calls `mount` once; everything is wired here, each part lives in a module of its own.
 
+import { readAbout, showUser, signInLink } from "./account.js";
 import { readAddress, showInAddress } from "./address.js";
 import { createConversation } from "./conversation.js";
 import { h } from "./dom.js";
@@ -80,6 +81,11 @@ export function mount({ element, ask, stop, onAnswer }) {
       if (conversation.running && (!answers || restarted)) {
         conversation.interrupt("The connection to the server broke. Retry when it is back.");
       }
+    },
+    onSignedOut() {
+      banner.replaceChildren("You are signed out.", signInLink());
+      banner.hidden = false;
+      conversation.interrupt("You are signed out. Sign in, then retry.");
     },
   });
 
@@ -167,11 +173,8 @@ export function mount({ element, ask, stop, onAnswer }) {
     root.querySelector(".examples").replaceChildren(...questions.map((text) => h("li", {}, button(text))));
   }
 
-  /** What this server does: whether talks can be added. */
-  async function showAbout() {
-    const response = await fetch("desk/about");
-    if (!response.ok) return;
-    const { uploads } = await response.json();
+  /** Lets talks be added, where the server takes some. */
+  function offerUploads({ uploads }) {
     if (uploads) {
       createUploads(root, { limits: uploads, onStored: (ids) => library.waitFor(ids), onOpen: showTalk, say });
     }
@@ -227,13 +230,24 @@ export function mount({ element, ask, stop, onAnswer }) {
   window.addEventListener("popstate", () => restoreFromAddress({ step: false }));
 
   onAnswer((snapshot) => {
+    if (snapshot.refused) {
+      refused();
+      return;
+    }
     conversation.receive(snapshot);
     showState();
   });
 
+  /** The question was not taken: looking tells whether the server is gone or wants to know who asks, else it is busy. */
+  async function refused() {
+    await library.look();
+    conversation.interrupt("The server takes no more questions just now. Retry in a minute.");
+  }
+
   async function begin() {
     const asked = readAddress().question;
-    await library.look();
+    const [about] = await Promise.all([readAbout(), library.look()]);
+    if (about) showUser(root, about.user);
     conversation.restore();
     showState();
     await restoreFromAddress({ step: false });
@@ -242,7 +256,7 @@ export function mount({ element, ask, stop, onAnswer }) {
     root.dataset.ready = "";
     if (conversation.last === null) await showExamples();
     library.watch();
-    await showAbout();
+    if (about) offerUploads(about);
     createModel(root, part("model"), { say });
   }
   begin();

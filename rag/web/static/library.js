@@ -15,9 +15,10 @@ const FACETS = [
 
 /**
  * `onTalks(talks)`: the list has changed; `onOpen(id)`: a talk was chosen; `onServer(answers, restarted)`: whether the
- * server answers, and whether it is another one than before; `isBusy()`: look more often.
+ * server answers, and whether it is another one than before; `onSignedOut()`: it wants to know who asks; `isBusy()`: look
+ * more often.
  */
-export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
+export function createLibrary(root, { onTalks, onOpen, onServer, onSignedOut, isBusy }) {
   const search = root.querySelector(".library input");
   const list = root.querySelector(".talks");
   const nothing = root.querySelector(".nothing");
@@ -38,6 +39,10 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
   async function look() {
     try {
       const response = await fetch("desk/talks", { headers: etag ? { "If-None-Match": etag } : {}, cache: "no-store" });
+      if (response.status === 401) {
+        onSignedOut();
+        return;
+      }
       const restarted = started !== "" && response.headers.get("X-Started") !== started;
       started = response.headers.get("X-Started") ?? "";
       onServer(response.ok || response.status === 304, restarted);
@@ -80,6 +85,7 @@ export function createLibrary(root, { onTalks, onOpen, onServer, isBusy }) {
     if (loaded.has(id)) return loaded.get(id);
     try {
       const response = await fetch(`desk/talks/${encodeURIComponent(id)}`);
+      if (response.status === 401) onSignedOut();
       if (!response.ok) return null;
       loaded.set(id, await response.json());
       return loaded.get(id);
