@@ -36,7 +36,7 @@ def made_from(plan: Plan, settings: Settings, embedder: Embedder) -> dict[str, o
         "limit": plan.limit,
         "seed": plan.seed,
         "embed_model": embedder.name,
-        "rag": settings.model_dump(mode="json", exclude={"home", *secrets}),
+        "rag": settings.model_dump(mode="json", exclude={"home", "auth", *secrets}),
         "code": code_digest(),
         "commit": git_commit(_ROOT),
         "python": platform.python_version(),
