@@ -97,8 +97,13 @@ class _OnlyPosts:
         await app(scope, receive, send)
 
 
-def create_server(engine: Engine, asking: Asking | None = None) -> MCPServer[Any]:
-    """The server with its four tools over `engine`; questions go through `asking` where the app limits them."""
+def create_server(
+    engine: Engine, asking: Asking | None = None, said: Callable[[TalkciteError], str] = str
+) -> MCPServer[Any]:
+    """The server with its four tools over `engine`.
+
+    Questions go through `asking` where the app limits them; `said` is what clients are told of an error.
+    """
     asking = asking or (lambda question, filters, turns: stepping(engine.ask(question, filters, turns)))
     server: MCPServer[Any] = MCPServer("talkcite", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     wire = Wire(engine.settings)
@@ -116,7 +121,7 @@ def create_server(engine: Engine, asking: Asking | None = None) -> MCPServer[Any
         year: _Year = "",
     ) -> Annotated[CallToolResult, schema.Found]:
         filters = Filters(talk=talk, speaker=speaker, event=event, year=year)
-        with _errors_for_the_client():
+        with _errors_for_the_client(said):
             found = wire.search(query, engine.evidence(query, k, filters))
         return _result(found, [*map(_moment_line, found["hits"])] or ["Nothing found."], found["notice"])
 
@@ -131,7 +136,7 @@ def create_server(engine: Engine, asking: Asking | None = None) -> MCPServer[Any
     ) -> Annotated[CallToolResult, schema.Answer]:
         filters = Filters(talk=talk, speaker=speaker, event=event, year=year)
         turns = [Turn(turn.role, turn.content) for turn in history]
-        with _errors_for_the_client():
+        with _errors_for_the_client(said):
             # Closing it, which cancelling the call does as well, ends the language model's request.
             async with aclosing(asking(question, filters, turns)) as answers:
                 async for answer in answers:  # noqa: B007  (the last one is complete)
@@ -150,7 +155,7 @@ def create_server(engine: Engine, asking: Asking | None = None) -> MCPServer[Any
         first_cue: Annotated[str, Field(description="id of the sentence to start at, such as s42")] = "",
         cues: Annotated[int, Field(ge=1, le=1000, description="how many sentences")] = 200,
     ) -> Annotated[CallToolResult, schema.Transcript]:
-        with _errors_for_the_client():
+        with _errors_for_the_client(said):
             talk = without_folders(transcript_json(engine.talk(talk_id)))
         ids = [cue["id"] for cue in talk["cues"]]
         if first_cue and first_cue not in ids:
@@ -165,12 +170,12 @@ def create_server(engine: Engine, asking: Asking | None = None) -> MCPServer[Any
 
 
 @contextmanager
-def _errors_for_the_client() -> Iterator[None]:
+def _errors_for_the_client(said: Callable[[TalkciteError], str]) -> Iterator[None]:
     """Our own errors become the tool's, in one line."""
     try:
         yield
     except TalkciteError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(said(error)) from error
 
 
 def _result(document: Any, lines: Iterable[str], notice: str = "") -> CallToolResult:

@@ -13,7 +13,7 @@ from rag.engine import Engine
 from rag.errors import TalkciteError
 from rag.types import Answer, Filters, Turn
 from rag.web.answering import Answering
-from rag.web.problem import ProblemResponse, problem
+from rag.web.problem import ProblemResponse, problem, without_home
 
 _MISSING = problem(501, "mcp: the package 'mcp' is not installed; pip install '.[mcp]'")
 
@@ -35,4 +35,7 @@ def create_tools(engine: Engine, answering: Answering) -> Starlette:
         except HTTPException as refused:
             raise TalkciteError(refused.detail) from refused
 
-    return over_http(create_server(engine, asking))
+    def said(error: TalkciteError) -> str:
+        return without_home(str(error), engine.settings.home)
+
+    return over_http(create_server(engine, asking, said))

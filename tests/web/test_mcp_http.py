@@ -116,6 +116,16 @@ def test_it_shares_the_places_of_the_api(
     assert text(refused) == "Error executing tool ask: 1 questions are being answered; try again in a moment."
 
 
+def test_errors_do_not_tell_where_the_library_is(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    with Engine(load_settings(home=tmp_path, llm="off"), WordEmbedder()) as engine:
+        server = serve(engine, home=tmp_path)
+        asked, found = called(server, ("ask", {"question": "x"}), ("search_moments", {"query": "x"}))
+        server.stop()
+    for result in (asked, found):
+        assert result.is_error
+        assert text(result).endswith(": RAG_HOME: no talks yet; add some with 'python -m ingest PATH'")
+
+
 LIST: Any = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
