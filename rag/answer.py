@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from rag.asked import asks_for_number, gives_what_was_asked
 from rag.broad import broad
@@ -16,6 +17,7 @@ from rag.extract import quotes, walk
 from rag.llm import LLM
 from rag.prompt import DEFAULT_BUDGET
 from rag.rewrite import rewrite
+from rag.support import StoredVector, nothing_stored
 from rag.types import Answer, CheckedClaim, Evidence, Turn
 from rag.write import Declined, written
 
@@ -37,8 +39,11 @@ def ask(
     history: Sequence[Turn] = (),
     talks_searched: int = 0,
     budget: int = DEFAULT_BUDGET,
+    stored: StoredVector = nothing_stored,
 ) -> Iterator[Answer]:
-    """Growing snapshots of the answer; the last has `done` set. `budget` limits what a model reads, in tokens.
+    """Growing snapshots of the answer; the last has `done` set.
+
+    `budget` limits what a model reads, in tokens; `stored` as in `SupportCheck`.
 
     While a model is silent the same snapshot comes again several times a second, so that a caller can stop: closing
     the iterator ends the model's request. A failing model raises nothing: the answer is then made of quotes and its
@@ -57,7 +62,15 @@ def ask(
     )
     yield replace(answer, notice=evidence.notice)
     first_claim: dict[str, float] = {}
-    for snapshot in _answers(answer, evidence.in_order, embedder, llm, history if searched != question else (), budget):
+    write = partial(
+        written,
+        embedder=embedder,
+        history=history if searched != question else (),
+        budget=budget,
+        in_order=evidence.in_order,
+        stored=stored,
+    )
+    for snapshot in _answers(answer, evidence.in_order, llm, write):
         if snapshot.claims and not first_claim:
             first_claim = {"first_claim": _ms_since(started)}
         notice = " ".join(filter(None, (evidence.notice, snapshot.notice)))
@@ -67,14 +80,14 @@ def ask(
 
 
 def _answers(
-    answer: Answer, in_order: bool, embedder: Embedder, llm: LLM | None, history: Sequence[Turn], budget: int
+    answer: Answer, in_order: bool, llm: LLM | None, write: Callable[[Answer, LLM], Iterator[Answer]]
 ) -> Iterator[Answer]:
     """Snapshots of the written answer, or the quotes; `in_order` as in `Evidence`."""
     if llm is None or not answer.hits:
         yield _quoted(answer, in_order)
         return
     try:
-        yield from written(answer, llm, embedder, history, budget, in_order=in_order)
+        yield from write(answer, llm)
     except Declined as declined:
         # The confidence is about the topic: a number that the model did not find there is not in the quotes either.
         strong = answer.confidence >= OVERRULE_FROM and not declined.is_measured

@@ -113,6 +113,7 @@ class Engine:
                 history=history,
                 talks_searched=len(generation.manifest.talks if chosen is None else chosen),
                 budget=prompt_tokens(self.settings, self.llm),
+                stored=generation.sentence_vector,
             )
 
     def unready(self) -> str:

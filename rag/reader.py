@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from rag.embed import Vectors
 from rag.errors import StoreError
 from rag.fallback import VectorArm, WordArm
 from rag.library import Library, StoredTalk, TalkVectors
 from rag.manifest import Manifest, TalkInfo, current_manifest, current_name, index_folder, read_manifest
 from rag.seal import broken_seal
 from rag.server import Server, ServerVectors
-from rag.types import Window
+from rag.types import Talk, Window
 from rag.vectors import ChromaFolder, VectorStore
 from rag.windows import passages
 
@@ -88,6 +89,14 @@ class Generation:
     def row(self, talk_id: str, first: int) -> int:
         """The row of the passage that starts at cue `first` (position) in the talk's vectors."""
         return self._rows(talk_id)[first]
+
+    def sentence_vector(self, talk: Talk, position: int) -> Vectors | None:
+        """The stored vector of a cue, shape (dim,); None for a talk as another generation has it."""
+        try:
+            stored, vectors = self.talk(talk.id)
+        except (KeyError, StoreError):
+            return None
+        return vectors.sentences[position] if stored.talk is talk else None
 
     def passage(self, talk_id: str, first: int) -> Window:
         """The passage that starts at cue `first` (position)."""

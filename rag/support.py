@@ -7,7 +7,7 @@ An embedding sees neither a negation nor which of two neighbouring sentences is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -28,15 +28,29 @@ _MAX_CARRIERS = 4
 _SMALL_WORD = re.compile(r"(?<![^\W_])[^\W\d_A-Z][^\W\d_]*(?:['’][^\W\d_]+)?")
 
 
-class SupportCheck:
-    """Checks the claims of one answer. `question` may lend a claim the names that the talk knows as well."""
+# The vector of the cue at a position of a talk, shape (dim,), where there is one already.
+StoredVector = Callable[[Talk, int], Vectors | None]
 
-    def __init__(self, embedder: Embedder, talks: Iterable[Talk], question: str = "") -> None:
+
+def nothing_stored(*_: object) -> None:
+    """The `StoredVector` of talks that are in no library."""
+
+
+class SupportCheck:
+    """Checks the claims of one answer. `question` may lend a claim the names that the talk knows as well.
+
+    `stored` gives the vectors of cues that need not be made again.
+    """
+
+    def __init__(
+        self, embedder: Embedder, talks: Iterable[Talk], question: str = "", stored: StoredVector = nothing_stored
+    ) -> None:
         self._embedder = embedder
+        self._stored = stored
         self._talks = {talk.id: talk for talk in talks}
         self._question = question
         self._small: dict[str, frozenset[str]] = {}
-        self._vectors: dict[CueRef, Vectors] = {}
+        self._vectors: dict[CueRef | str, Vectors] = {}
 
     def check(self, claim: str, cues: Sequence[CueRef]) -> Support:
         """How well the cited cues say the claim; "unsupported" when there are none."""
@@ -97,11 +111,18 @@ class SupportCheck:
         return missing_facts(claim, text, known=[*known, *asked], small_words=small, language=language)
 
     def _encode(self, claim: str, cues: Sequence[CueRef]) -> tuple[Vectors, Vectors]:
-        """The vectors of a claim, shape (dim,), and of cues, shape (cues, dim); those of cues are kept."""
-        new = [ref for ref in dict.fromkeys(cues) if ref not in self._vectors]
-        own, *vectors = self._embedder.encode_passages([claim, *map(self._text, new)])
-        self._vectors.update(zip(new, vectors, strict=True))
-        return own, np.stack([self._vectors[ref] for ref in cues])
+        """The vectors of a claim, shape (dim,), and of cues, shape (cues, dim); each is made once."""
+        unseen = [ref for ref in dict.fromkeys(cues) if ref not in self._vectors]
+        for ref in unseen:
+            if (vector := self._stored(self._talks[ref.talk_id], ref.position)) is not None:
+                self._vectors[ref] = vector
+        new: list[CueRef | str] = [ref for ref in unseen if ref not in self._vectors]
+        if claim not in self._vectors:
+            new.append(claim)
+        if new:
+            texts = [one if isinstance(one, str) else self._text(one) for one in new]
+            self._vectors.update(zip(new, self._embedder.encode_passages(texts), strict=True))
+        return self._vectors[claim], np.stack([self._vectors[ref] for ref in cues])
 
     def _text(self, ref: CueRef) -> str:
         return self._talks[ref.talk_id].cues[ref.position].text

@@ -17,7 +17,7 @@ from rag.embed import Embedder
 from rag.errors import LLMError
 from rag.llm import LLM, ContextTooLong, Delta, SchemaNotTaken
 from rag.prompt import DEFAULT_BUDGET, Prompt, build_prompt
-from rag.support import SupportCheck
+from rag.support import StoredVector, SupportCheck, nothing_stored
 from rag.types import Answer, CheckedClaim, CueRef, Hit, Support, Turn
 
 _MOMENTS_A_PART = 4
@@ -45,13 +45,14 @@ def written(
     budget: int = DEFAULT_BUDGET,
     *,
     in_order: bool = False,
+    stored: StoredVector = nothing_stored,
 ) -> Iterator[Answer]:
     """Growing snapshots of the answer to `answer.question`; the model reads up to `budget` tokens of `answer.hits`.
 
     With `in_order` it reads all of them, in parts of up to `budget` tokens, as a broad question needs.
     Raises `Declined` when the model finds no answer, another `LLMError` when it gives none that the talks support.
     """
-    page = _Page(replace(answer, answered_by=llm.name), embedder)
+    page = _Page(replace(answer, answered_by=llm.name), embedder, stored)
     reply = _Reply(page, llm, answer.question, history, budget)
     failure: LLMError | None = None
     try:
@@ -181,14 +182,14 @@ class _Reply:
 class _Page:
     """The claims written so far, with their citations and checks."""
 
-    def __init__(self, answer: Answer, embedder: Embedder) -> None:
+    def __init__(self, answer: Answer, embedder: Embedder, stored: StoredVector) -> None:
         self.answer = answer
         self.shown: dict[str, CueRef] = {}
         self.denials: list[str] = []
         self.repeats = False
         self._talks = {hit.talk.id: hit.talk for hit in answer.hits}.values()
         self._claims: dict[str, tuple[Sequence[CueRef], Support | None]] = {}
-        self._check = SupportCheck(embedder, self._talks, answer.searched)
+        self._check = SupportCheck(embedder, self._talks, answer.searched, stored)
 
     @property
     def holds(self) -> bool:

@@ -1,9 +1,11 @@
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from rag import index
+from rag.embed import Vectors
 from rag.engine import Engine
 from rag.settings import load_settings
 from rag.types import Cue, Filters, Talk
@@ -31,6 +33,20 @@ def test_a_model_reads_no_more_than_the_setting_allows(home: Path) -> None:
 
     assert read().count("|") > 15
     assert read(llm_prompt_tokens=100).count("|") < 12
+
+
+def test_checking_an_answer_encodes_no_cue_anew(home: Path) -> None:
+    encoded: list[str] = []
+
+    class Counting(WordEmbedder):
+        def encode_passages(self, texts: Sequence[str]) -> Vectors:
+            encoded.extend(texts)
+            return super().encode_passages(texts)
+
+    llm = ScriptedLLM([["At noon the quokka sleeps [s1]."]])
+    with Engine(load_settings(home=home), embedder=Counting(), llm=llm) as engine:
+        assert list(engine.ask("When does the quokka sleep?"))[-1].claims[0].support == "supported"
+    assert encoded == ["When does the quokka sleep?", "At noon the quokka sleeps."]
 
 
 def test_each_arm_alone_finds_whole_passages_that_do_not_overlap(home: Path) -> None:

@@ -1,5 +1,8 @@
+from collections.abc import Sequence
+
 import pytest
 
+from rag.embed import Vectors
 from rag.support import SupportCheck
 from rag.types import CueRef, Support
 from tests.fakes import WordEmbedder
@@ -53,3 +56,18 @@ FIVE = [CueRef("t1", position) for position in range(1, 6)]
 def test_the_cues_that_carry_a_claim(claim: str, cited: list[int], expected: list[int]) -> None:
     carriers = CHECK.carriers(claim, [CueRef("t1", position) for position in cited], FIVE)
     assert [ref.position for ref in carriers] == expected
+
+
+def test_what_the_library_holds_is_not_encoded_again() -> None:
+    encoded: list[str] = []
+
+    class Counting(WordEmbedder):
+        def encode_passages(self, texts: Sequence[str]) -> Vectors:
+            encoded.extend(texts)
+            return super().encode_passages(texts)
+
+    rows = WordEmbedder().encode_passages([cue.text for cue in T1.cues])
+    check = SupportCheck(Counting(), [T1, T2], stored=lambda talk, at: rows[at] if talk is T1 else None)
+    claim, shown = "The cache is like a distributed file system.", [CueRef("t1", 2), CueRef("t1", 3), CueRef("t2", 0)]
+    assert check.carriers(claim, shown[1:2], shown) == CHECK.carriers(claim, shown[1:2], shown) == [CueRef("t1", 2)]
+    assert encoded == [T2.cues[0].text, claim]
