@@ -31,8 +31,6 @@ from rag.wire import Wire
 
 MODEL = "talkcite"
 
-_IGNORED = ("system", "developer", "tool", "function")
-
 
 class _Part(BaseModel):
     type: Literal["text"]
