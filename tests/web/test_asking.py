@@ -139,18 +139,18 @@ def test_uncited_finds_are_folded_and_many_citations_stay_readable(
     engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
 ) -> None:
     talk = engine.library[0]
-    many = quoting(talk, *range(30))
-    one = replace(many.claims[0], citations=tuple(range(1, 31)))
+    many = quoting(talk, *range(40))
+    one = replace(many.claims[0], citations=tuple(range(1, 41)))
     hits = (Hit(talk, 0, 1, 0.5, Span(0, 1)), Hit(engine.library[1], 2, 3, 0.4, Span(2, 3)))
     engine.script = [replace(many, claims=(one,), hits=hits)]
     page, _ = open_page(serve(engine).url)
     ask(page, "All?")
     assert page.locator(".chip").count() == 6
     assert page.locator(".sources .card:visible").count() == 5
-    page.click("text=+24")
-    page.click("text=Show all 30 sources")
-    assert page.locator(".chip").count() == 30
-    assert page.locator(".sources .card:visible").count() == 30
+    page.click("text=+34")
+    page.click("text=Show all 40 sources")
+    assert page.locator(".chip").count() == 40
+    assert page.locator(".sources .card:visible").count() == 40
     assert page.locator(".more summary").inner_text() == "1 more moment found"
     assert page.locator(".more .card").is_hidden()
 
