@@ -25,6 +25,13 @@ _QUANTITY = re.compile(
     r"always|never|rarely|hourly|daily|weekly|monthly|yearly|forever|overnight|instantly)\b",
     re.IGNORECASE,
 )
+# What tells how long, how often or when without a number.
+_TIME_ASKED = re.compile(r"\bhow (?:long|often|old)\b|\b(?:length|duration|age)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:an?|each|once an?|per) (?:second|minute|hour|day|night|morning|evening|week(?:end)?|month|year|decade)\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\w+(?:ties|teens)\b",
+    re.IGNORECASE,
+)
 # Numbers that count nothing: "one" as a pronoun, steps, and the version in a name ("Qwen 2.5").
 _NO_COUNT = re.compile(
     r"\b(?:(?:the|this|that|each|which|first|second|last|next|other|another|every)\s+)+ones?\b"
@@ -48,8 +55,14 @@ def asks_for_number(question: str) -> bool:
 
 
 def gives_what_was_asked(question: str, sentences: Iterable[str]) -> bool:
-    """False when the question asks for a number and none of the sentences holds one, not even "several"."""
-    return not asks_for_number(question) or any(map(holds_number, sentences))
+    """False when the question asks for a number and none of the sentences holds one, not even "several".
+
+    "An hour" and "on Fridays" answer how long and how often.
+    """
+    if not asks_for_number(question):
+        return True
+    tells_time = _TIME_ASKED.search(question)
+    return any(holds_number(sentence) or (tells_time and _TIME.search(sentence)) for sentence in sentences)
 
 
 def only_repeats(question: str, sentence: str) -> bool:

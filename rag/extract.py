@@ -59,14 +59,16 @@ def walk(hits: Sequence[Hit]) -> list[Claim]:
 def _claim(hit: Hit) -> Claim:
     spoken = [at for at in _quoted(hit) if not hit.talk.cues[at].is_sound_label]
     text = " ".join(hit.talk.cues[at].text for at in spoken)
+    if not any(map(str.isalnum, text)):
+        return Claim("", ())
     return Claim(text, tuple(CueRef(hit.talk.id, at) for at in spoken))
 
 
 def _from_number(hit: Hit) -> Hit:
     """The moment from its first sentence with a number on, where one follows soon."""
-    for position in range(hit.first, min(hit.last, hit.first + _NUMBER_CUES) + 1):
-        text = hit.talk.cues[position].text
-        if holds_number(text) and not is_order(text):
+    said = [at for at in range(hit.first, hit.last + 1) if not is_order(hit.talk.cues[at].text)]
+    for position in said[: _NUMBER_CUES + 1]:
+        if holds_number(hit.talk.cues[position].text):
             return replace(hit, first=position)
     return hit
 

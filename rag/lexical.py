@@ -90,7 +90,7 @@ class LexicalStore:
         writer = self._writing()
         talk = stored.talk
         for window in passages(talk):
-            speakers = {cue.speaker for cue in talk.cues[window.first : window.last + 1] if cue.speaker}
+            speakers = {talk.cues[at].speaker for at in window.cues} - {""}
             document = tantivy.Document()
             document.add_text("talk_id", talk.id)
             document.add_integer("first", window.first)

@@ -11,7 +11,7 @@ from rag.manifest import TalkInfo
 from rag.orders import is_answerable_speech
 from rag.query import Wording, seek
 from rag.reader import Generation
-from rag.retrieve import MAX_HIT_CUES, arms, by_words, gives_orders, moment, notice, rank
+from rag.retrieve import MAX_HIT_CUES, arms, by_words, moment, notice, rank, without_orders
 from rag.types import Evidence, Filters, Hit, Span, Talk
 from rag.vectors import Found
 
@@ -42,7 +42,7 @@ def overview(
 def whole_talk(generation: Generation, asked: WholeTalk, filters: Filters) -> Evidence | None:
     """A moment of each chapter of the talk that is meant; of each talk where several may be meant, with a notice.
 
-    None when the question names something that is no talk: it is then a question like any other.
+    None when the question names something that is no talk, or nothing is said: it is then a question like any other.
     """
     chosen = generation.select(filters)
     talks = named(asked, (info for info in generation.manifest.talks.values() if chosen is None or info.id in chosen))
@@ -51,10 +51,12 @@ def whole_talk(generation: Generation, asked: WholeTalk, filters: Filters) -> Ev
     if len(talks) == 1:
         talk = generation.talk(talks[0].id)[0].talk
         hits = _central_moments(generation, talk.id, stretches(talk), filters.speaker)
-        return Evidence(tuple(hits), 1.0, in_order=True)
+        return Evidence(tuple(hits), 1.0, in_order=True) if hits else None
     shown = sorted(talks, key=_by_date)[:MAX_TALKS]
     parts = ((info.id, [Span(0, info.cues - 1)]) for info in shown)
     hits = [hit for talk_id, whole in parts for hit in _central_moments(generation, talk_id, whole, filters.speaker)]
+    if not hits:
+        return None
     many = f"{len(talks)} talks" if len(shown) == len(talks) else f"{len(shown)} of {len(talks)} talks"
     advice = f"One moment of each of {many}; choose a talk, or name it in the question, to have it summed up."
     return Evidence(tuple(hits), 1.0, advice, in_order=True)
@@ -71,18 +73,23 @@ def mentions(
     if len(generation.manifest.talks if chosen is None else chosen) == 1:
         return None
     query = seek(word(asked.topic), generation.words, chosen)
-    words = by_words(generation, query, _DEPTH, filters, every_word=True)
-    near = [found for found in arms(generation, query, filters)["dense"] if found.score >= _MENTIONED]
+
+    def with_every_word(count: int) -> list[Found]:
+        return by_words(generation, query, count, filters, every_word=True)
+
+    words = without_orders(generation, with_every_word, _DEPTH)
+    dense = arms(generation, query, filters, is_to_answer=True)["dense"]
+    near = [found for found in dense if found.score >= _MENTIONED]
     best: dict[str, Found] = {}
     for found in rank(generation, query, _few_per_talk(near), _few_per_talk(words)):
-        if not gives_orders(generation, found):
-            best.setdefault(found.talk_id, found)
+        best.setdefault(found.talk_id, found)
     if not best:
         return None
     talks = list(best)[:MAX_TALKS]
     if asked.by_date:
         talks.sort(key=lambda talk_id: _by_date(generation.manifest.talks[talk_id]))
-    hits = tuple(moment(generation, best[talk_id], query, filters.speaker) for talk_id in talks)
+    moments = (moment(generation, best[talk_id], query, filters.speaker) for talk_id in talks)
+    hits = tuple(hit for hit in moments if hit)
     more = f"{len(best)} talks mention this; these are the {len(talks)} nearest." if len(best) > len(talks) else ""
     return Evidence(hits, 1.0, " ".join(filter(None, (more, notice(generation, query, filters)))), in_order=True)
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rag.orders import is_answerable_speech
+from rag.orders import is_answerable_speech, is_order
 from rag.text import one_line
 from rag.types import CueRef, Hit, Talk, Turn
 
 DEFAULT_BUDGET = 1_500
 _CUES_BEFORE, _CUES_AFTER = 3, 3  # of the sentence that a moment starts with: a pronoun needs its noun
 _MAX_CUE_CHARS = 600
-_NO_NAMES = ("", "system", "assistant", "user")  # of speakers: a line that starts so looks like a message of the chat
+_NO_NAMES = ("", "system", "assistant", "user")  # a line that starts so looks like a message of the chat
 _MAX_TITLE_CHARS = 120
 _MAX_CLAIMS = 6
 _MAX_CLAIMS_A_PART = 2  # of a walk through a talk, which takes several parts
@@ -181,14 +181,20 @@ def _transcript(selected: Sequence[tuple[Talk, list[int]]]) -> tuple[str, dict[s
             cue = talk.cues[position]
             cue_id = f"s{len(shown) + 1}"
             shown[cue_id] = CueRef(talk.id, position)
-            speaker = f"{_one_line(cue.speaker, 40)}: " if cue.speaker.strip().lower() not in _NO_NAMES else ""
+            speaker = f"{_one_line(cue.speaker, 40)}: " if _is_name(cue.speaker) else ""
             lines.append(f"{cue_id}| {speaker}{_one_line(cue.text, _MAX_CUE_CHARS)}")
     return "\n".join(lines), shown
 
 
 def _heading(number: int, talk: Talk) -> str:
-    facts = [_one_line(talk.title, _MAX_TITLE_CHARS), _one_line(", ".join(talk.speakers), _MAX_TITLE_CHARS), talk.date]
-    return f"# Talk {number}: " + " | ".join(fact for fact in facts if fact)
+    title = "" if is_order(talk.title) else _one_line(talk.title, _MAX_TITLE_CHARS)
+    speakers = _one_line(", ".join(filter(_is_name, talk.speakers)), _MAX_TITLE_CHARS)
+    return f"# Talk {number}: " + " | ".join(filter(None, (title, speakers, talk.date)))
+
+
+def _is_name(speaker: str) -> bool:
+    """False for a speaker whose name looks like a message of the chat, or gives an order."""
+    return speaker.strip().lower() not in _NO_NAMES and not is_order(speaker)
 
 
 def _earlier(history: Sequence[Turn]) -> str:

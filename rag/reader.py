@@ -29,6 +29,7 @@ from rag.windows import passages
 _log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 1.0
+_IDLE_S = 2.0  # without a question in between, nobody is made to wait for a new generation but who asks next
 _TALKS_IN_MEMORY = 512
 _FILTERS_IN_MEMORY = 16
 
@@ -148,18 +149,25 @@ class IndexReader:
         self._swap(None)
 
     def _follow(self) -> None:
-        """Notice a new generation: the first is opened here and now, later ones in the background."""
+        """Notice a new generation: later ones than the first are opened in the background, so that nobody waits.
+
+        After a while in which nobody asked, it is opened here and now: a talk may have been removed long ago.
+        """
         if self._generation is None:
             with self._opening:  # whoever comes first opens it, the others wait for that
                 if self._generation is None and (name := current_name(self._home)):
                     self._open(name)
             return
-        if time.monotonic() - self._looked_at < _LOOK_EVERY_S or not self._opening.acquire(blocking=False):
+        unseen_s = time.monotonic() - self._looked_at
+        if unseen_s < _LOOK_EVERY_S or not self._opening.acquire(blocking=False):
             return
         self._looked_at = time.monotonic()
         name = current_name(self._home)
         if name and name != self._generation.name:
-            threading.Thread(target=self._open_next, args=(name,), name="open-index", daemon=True).start()
+            if unseen_s > _IDLE_S:
+                self._open_next(name)
+            else:
+                threading.Thread(target=self._open_next, args=(name,), name="open-index", daemon=True).start()
         else:
             self._opening.release()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -38,12 +38,11 @@ def retrieve(
     Filters go into both arms, before ranking. With `is_to_answer` captions that give orders are no moments.
     """
     query = seek(wording, generation.words, generation.select(filters))
-    found_by = arms(generation, query, filters)
+    found_by = arms(generation, query, filters, is_to_answer=is_to_answer)
     hits: list[Hit] = []
     for found in rank(generation, query, found_by["dense"], found_by["words"]):
-        if is_to_answer and gives_orders(generation, found):
-            continue
-        if free := _free_part(moment(generation, found, query, filters.speaker), hits):
+        hit = moment(generation, found, query, filters.speaker)
+        if hit and (free := _free_part(hit, hits)):
             hits.append(free)
         if len(hits) == k:
             break
@@ -64,20 +63,37 @@ def notice(generation: Generation, query: Query, filters: Filters) -> str:
     return " ".join(filter(None, notices))
 
 
-def gives_orders(generation: Generation, found: Found) -> bool:
-    """True for the passage that a caption with an order to an assistant makes."""
-    return is_order(generation.talk(found.talk_id)[0].talk.cues[found.first].text)
+def arms(
+    generation: Generation, query: Query, filters: Filters, *, is_to_answer: bool = False
+) -> dict[str, list[Found]]:
+    """The passages that each arm finds by itself, best first: "dense" by meaning, "words" by BM25.
 
-
-def arms(generation: Generation, query: Query, filters: Filters) -> dict[str, list[Found]]:
-    """The passages that each arm finds by itself, best first: "dense" by meaning, "words" by BM25."""
+    With `is_to_answer` without those of captions that give orders, however many there are.
+    """
     chosen = generation.select(filters)
-    dense = (
-        generation.vectors.nearest(query.vector, DEPTH)
-        if chosen is None
-        else exact(generation, query.vector, sorted(chosen), filters.speaker, DEPTH)
-    )
-    return {"dense": dense, "words": by_words(generation, query, DEPTH, filters)}
+
+    def dense(count: int) -> list[Found]:
+        if chosen is None:
+            return generation.vectors.nearest(query.vector, count)
+        return exact(generation, query.vector, sorted(chosen), filters.speaker, count)
+
+    def words(count: int) -> list[Found]:
+        return by_words(generation, query, count, filters)
+
+    if not is_to_answer:
+        return {"dense": dense(DEPTH), "words": words(DEPTH)}
+    return {"dense": without_orders(generation, dense, DEPTH), "words": without_orders(generation, words, DEPTH)}
+
+
+def without_orders(generation: Generation, find: Callable[[int], list[Found]], count: int) -> list[Found]:
+    """The first `count` passages of what is said, out of as many as that takes: orders must not crowd them out."""
+    asked = count
+    while True:
+        found = find(asked)
+        said = [one for one in found if not is_order(generation.talk(one.talk_id)[0].talk.cues[one.first].text)]
+        if len(said) >= count or len(found) < asked:
+            return said[:count]
+        asked *= 2
 
 
 def by_words(
@@ -161,8 +177,11 @@ def rank(generation: Generation, query: Query, dense: list[Found], words: list[F
     return sorted(ranked, key=lambda found: -found.score)
 
 
-def moment(generation: Generation, found: Found, query: Query, speaker: str) -> Hit:
-    """The sentence of a found passage that answers best, where the link must land, and what is said from there on."""
+def moment(generation: Generation, found: Found, query: Query, speaker: str) -> Hit | None:
+    """The sentence of a found passage that answers best, where the link must land, and what is said from there on.
+
+    None when `speaker` says nothing of it.
+    """
     stored, vectors = generation.talk(found.talk_id)
     talk = stored.talk
     said = talk.said_by(speaker) if speaker else None
@@ -177,7 +196,9 @@ def moment(generation: Generation, found: Found, query: Query, speaker: str) -> 
         for position, cosine in zip(near, cosines, strict=True)
         if may_be_shown(position)
     }
-    first = last = max(scores, key=scores.__getitem__, default=near[0])
+    if not scores:
+        return None
+    first = last = max(scores, key=scores.__getitem__)
     room = MAX_HIT_CUES - 1
     while room and last + 1 < len(talk.cues) and (not speaker or may_be_shown(last + 1)):
         last += 1

@@ -43,15 +43,18 @@ class _Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """What the message says. Raises `HTTPException` (400) for parts that are no text."""
-        if not isinstance(self.content, list):
-            return self.content or ""
+        """What the message says. Raises `HTTPException` (400) for parts that are no text, and half characters."""
         try:
-            return "\n".join(_Part.model_validate(part).text for part in self.content)
+            parts = self.content if isinstance(self.content, list) else [{"type": "text", "text": self.content or ""}]
+            text = "\n".join(_Part.model_validate(part).text for part in parts)
+            text.encode()
+        except UnicodeEncodeError:
+            raise HTTPException(400, "messages: found half of a surrogate pair, expected Unicode text") from None
         except ValueError:
             raise HTTPException(
                 400, "messages: found a part that is no text, expected only parts of type text"
             ) from None
+        return text
 
 
 class _StreamOptions(BaseModel):

@@ -6,7 +6,7 @@ import pytest
 
 from rag.doctor import examine
 from rag.errors import StoreError
-from rag.index import writing
+from rag.index import removing, writing
 from rag.manifest import set_current
 from rag.reader import IndexReader, published_talks
 from rag.settings import load_settings
@@ -133,3 +133,21 @@ def test_an_index_that_another_version_made_names_the_cure(tmp_path: Path) -> No
     with IndexReader(tmp_path).generation() as generation:
         assert generation is not None
         assert generation.name == "gen-000002"
+
+
+def test_after_a_while_without_questions_the_first_one_finds_what_counts_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(tmp_path, numbered_talk(10), numbered_talk(10, "talk-b"))
+    reader = IndexReader(tmp_path)
+    with reader.generation() as generation:
+        assert generation is not None
+    with reader.generation():
+        pass
+    removing(tmp_path, "talk-b")
+    monkeypatch.setattr("rag.reader._LOOK_EVERY_S", -1.0)
+    monkeypatch.setattr("rag.reader._IDLE_S", -1.0)
+    with reader.generation() as generation:
+        assert generation is not None
+        assert list(generation.manifest.talks) == ["talk-a"]
+    reader.close()

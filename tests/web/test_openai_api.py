@@ -291,3 +291,11 @@ def test_the_example_of_the_readme(server: Server, capsys: pytest.CaptureFixture
     shown = capsys.readouterr().out
     assert shown.startswith("One. [1](")
     assert shown.endswith("{'text': 'Three.', 'support': 'supported', 'citations': [2]}]\n")
+
+
+@pytest.mark.parametrize("content", ['"\\ud800"', '[{"type": "text", "text": "\\ud800"}]'])
+def test_half_a_character_is_refused(server: Server, content: str) -> None:
+    body = f'{{"model": "talkcite", "messages": [{{"role": "user", "content": {content}}}]}}'
+    answer = httpx.post(f"{server.url}v1/chat/completions", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"] == "messages: found half of a surrogate pair, expected Unicode text"
