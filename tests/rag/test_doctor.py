@@ -16,7 +16,7 @@ from rag import doctor as doctor_module
 from rag import repair as repair_module
 from rag.doctor import Check, examine
 from rag.index import writing
-from rag.library import Library
+from rag.library import FORMAT, Library
 from rag.manifest import current_name, index_folder
 from rag.repair import repair
 from rag.settings import Settings, load_settings
@@ -172,12 +172,12 @@ def test_a_damaged_talk_is_set_aside_and_named_with_its_captions(home: Path) -> 
 
 def test_a_talk_of_a_newer_version_is_left_alone(home: Path) -> None:
     path = home / "talks" / "talk-b.json"
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"format": 2}), encoding="utf-8")
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"format": FORMAT + 1}), encoding="utf-8")
     found = wrong(of(home))
     assert found["library"].found == "2 talks, 24 cues; written by a newer version: talk-b"
     assert found["library"].repair == "update talkcite"
     mend(home)
-    assert json.loads(path.read_text(encoding="utf-8"))["format"] == 2
+    assert json.loads(path.read_text(encoding="utf-8"))["format"] == FORMAT + 1
     assert len(list(home.glob("vectors/*/talk-b.*.npy"))) == 1
 
 

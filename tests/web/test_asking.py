@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag.types import Hit, Span
+from rag.types import Cue, Hit, Span
 from tests.web.browsing import SENTENCES, active, ask, human_click
 from tests.web.conftest import Server
 from tests.web.fake_engine import FakeEngine, growing, quoting, refusing
@@ -138,7 +138,8 @@ def test_two_users_share_nothing(
 def test_uncited_finds_are_folded_and_many_citations_stay_readable(
     engine: FakeEngine, serve: Callable[..., Server], open_page: Callable[..., Any]
 ) -> None:
-    talk = engine.library[0]
+    cues = tuple(Cue(f"s{n + 1}", n * 1000, n * 1000 + 900, f"Sentence {n + 1}.") for n in range(40))
+    talk = engine.library[0] = replace(engine.library[0], cues=cues)
     many = quoting(talk, *range(40))
     one = replace(many.claims[0], citations=tuple(range(1, 41)))
     hits = (Hit(talk, 0, 1, 0.5, Span(0, 1)), Hit(engine.library[1], 2, 3, 0.4, Span(2, 3)))
