@@ -186,12 +186,12 @@ def test_a_thousand_idle_connections(home: Path) -> None:
         app.wait_until_ready()
         before = open_files(app)
         with ExitStack() as stack:
-            for _ in range(IDLE):
-                stack.enter_context(socket.create_connection(("127.0.0.1", httpx.URL(app.url).port or 0)))
-            until(lambda: open_files(app) >= before + IDLE)
+            place = ("127.0.0.1", httpx.URL(app.url).port or 0)
+            idle = [stack.enter_context(socket.create_connection(place, timeout=60)) for _ in range(IDLE)]
             assert post(app, "api/ask", question=QUESTION)["citations"][0]["first_cue"] == "s7"
             assert upload(app, "talk-b")["state"] == "done"
             until(lambda: finds(app, "talk-b"))
+            assert {connection.recv(1) for connection in idle} == {b""}  # those that never asked are given up
         until(lambda: open_files(app) < before + 100)
         assert app.stop() == 0
 
