@@ -92,7 +92,6 @@ def _serve(settings: Settings, listener: socket.socket, host: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
 
     # Loading takes seconds: after everything that can fail fast.
-
     from ingest.upload import ingest_uploads
     from rag.engine import Engine
     from rag.llms import load_llm

@@ -8,9 +8,11 @@ sees and hears it like any other sentence. What merely speaks about prompts or r
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 
-from rag.types import Cue
+from rag.types import Cue, Talk
 
 # Whom such a caption speaks to, where a command may start and end, and what it is about.
 _READER = r"(?:ai|assistant|chatbot|(?:large )?language model|llm|bot|summari[sz]er)"
@@ -62,3 +64,8 @@ def is_order(text: str) -> bool:
 def is_answerable_speech(cue: Cue) -> bool:
     """True for a cue that may take part in an answer: neither a sound label nor an order to an assistant."""
     return not cue.is_sound_label and not is_order(cue.text)
+
+
+def speech_at(talk: Talk, positions: Iterable[int], count: int) -> list[int]:
+    """The first `count` of these positions at which something is said that may take part in an answer."""
+    return list(islice((at for at in positions if is_answerable_speech(talk.cues[at])), count))

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from rag.orders import is_answerable_speech, is_order
+from rag.orders import is_answerable_speech, is_order, speech_at
 from rag.text import one_line
 from rag.types import CueRef, Hit, Talk, Turn
 
@@ -122,8 +121,8 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
     """
     chosen = _Chosen(budget)
     for rank, hit in enumerate(hits):
-        before = _speech(hit.talk, range(hit.first - 1, -1, -1), _CUES_BEFORE)
-        after = _speech(hit.talk, range(hit.first, hit.last + 1), 1 + _CUES_AFTER)
+        before = speech_at(hit.talk, range(hit.first - 1, -1, -1), _CUES_BEFORE)
+        after = speech_at(hit.talk, range(hit.first, hit.last + 1), 1 + _CUES_AFTER)
         if chosen.take(hit.talk, [*before, *after]) or chosen.take(hit.talk, after) or rank:
             continue
         for position in after:
@@ -132,18 +131,13 @@ def select_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]
     return chosen.positions()
 
 
-def _speech(talk: Talk, positions: Iterable[int], count: int) -> list[int]:
-    """The first of these positions at which something is said that may be shown: labels and orders take no place."""
-    return list(islice((at for at in positions if is_answerable_speech(talk.cues[at])), count))
-
-
 def share_cues(hits: Sequence[Hit], budget: int) -> list[tuple[Talk, list[int]]]:
     """Positions to show per talk: the sentence of every moment that fits, then more and more of their neighbours."""
     chosen = _Chosen(budget)
     for before, after in _TURNS:
         for hit in hits:
-            earlier = _speech(hit.talk, range(hit.first - 1, -1, -1), before)
-            chosen.take(hit.talk, [*earlier, *_speech(hit.talk, range(hit.first, hit.last + 1), 1 + after)])
+            earlier = speech_at(hit.talk, range(hit.first - 1, -1, -1), before)
+            chosen.take(hit.talk, [*earlier, *speech_at(hit.talk, range(hit.first, hit.last + 1), 1 + after)])
     return chosen.positions()
 
 

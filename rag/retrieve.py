@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
 from rag.embed import Vectors
-from rag.orders import is_answerable_speech, is_order
+from rag.orders import is_order, speech_at
 from rag.query import Query, Wording, seek
 from rag.reader import Generation
 from rag.types import Evidence, Filters, Hit, Span, Talk, Window
@@ -211,11 +210,9 @@ def _with_margin(talk: Talk, passage: Window) -> list[int]:
     if is_order(talk.cues[passage.first].text):
         return list(passage.cues)
 
-    def spoken(positions: range) -> list[int]:
-        return list(islice((at for at in positions if is_answerable_speech(talk.cues[at])), _MARGIN))
-
-    before, after = range(passage.first - 1, -1, -1), range(passage.last + 1, len(talk.cues))
-    return [*reversed(spoken(before)), *passage.cues, *spoken(after)]
+    before = speech_at(talk, range(passage.first - 1, -1, -1), _MARGIN)
+    after = speech_at(talk, range(passage.last + 1, len(talk.cues)), _MARGIN)
+    return [*reversed(before), *passage.cues, *after]
 
 
 def _free_part(hit: Hit, others: list[Hit]) -> Hit | None:

@@ -26,11 +26,9 @@ def passages(talk: Talk) -> list[Window]:
     Sound labels are passed over. So are orders to an assistant, which get windows of their own: they can be found, but
     what stands between other sentences changes neither how these are cut nor what their vectors are.
     """
-    spoken = [at for at, cue in enumerate(talk.cues) if not cue.is_sound_label]
-    orders = [at for at in spoken if is_order(talk.cues[at].text)]
-    if orders:
-        apart = frozenset(orders)
-        spoken = [at for at in spoken if at not in apart]
+    heard = [at for at, cue in enumerate(talk.cues) if not cue.is_sound_label]
+    orders = [at for at in heard if is_order(talk.cues[at].text)]
+    spoken = [at for at in heard if not is_order(talk.cues[at].text)]
     starts = range(0, max(len(spoken) - WINDOW_CUES + WINDOW_STEP, 1), WINDOW_STEP) if spoken else ()
     return [
         _window(talk, cues) for cues in (*(spoken[at : at + WINDOW_CUES] for at in starts), *([at] for at in orders))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter, Semaphore, WouldBlock
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -63,6 +63,17 @@ class Answering:
                     yield answer
         finally:
             self._free.release()
+
+
+async def finished(answers: AsyncGenerator[Answer], request: Request) -> Answer | None:
+    """The complete answer; None when the client of `request` left before, which ends the writing."""
+    async with aclosing(answers):
+        async for answer in answers:
+            if answer.done:
+                return answer
+            if await request.is_disconnected():
+                break
+    return None
 
 
 async def events(

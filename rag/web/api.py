@@ -7,7 +7,6 @@ own too. Everything that costs something is a POST: no other site's page can mak
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from rag.engine import Engine
 from rag.errors import TalkciteError
 from rag.settings import Settings
 from rag.types import Answer, CheckedClaim
-from rag.web.answering import Answering, EventStream, events
+from rag.web.answering import Answering, EventStream, events, finished
 from rag.web.jobs import Busy, Jobs
 from rag.web.limits import (
     MAX_ANSWERS,
@@ -131,13 +130,8 @@ def create_api(
             first = await anext(answers)
             told = events(first, answers, _Told(wire), partial(_event, "error"), settings.home)
             return EventStream(told, headers={"Cache-Control": "no-cache"})
-        async with aclosing(answers):
-            async for answer in answers:
-                if answer.done:
-                    return JSONResponse(wire.answer(answer))
-                if await request.is_disconnected():
-                    break
-        return Response(status_code=499)  # nobody is there to read it
+        answer = await finished(answers, request)
+        return JSONResponse(wire.answer(answer)) if answer else Response(status_code=499)  # nobody is there to read it
 
     @api.get("/talks", summary="List the talks")
     def talks() -> list[schema.TalkEntry]:

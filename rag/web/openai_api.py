@@ -10,7 +10,6 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +22,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from rag.errors import TalkciteError
 from rag.settings import Settings
 from rag.types import Answer, Filters, Turn
-from rag.web.answering import Answering, EventStream, events
+from rag.web.answering import Answering, EventStream, events, finished
 from rag.web.completion import CompletionText, plain
 from rag.web.limits import MAX_BODY, MAX_QUESTION, MAX_TURN, MAX_TURNS, BodyLimit
 from rag.web.problem import UNEXPECTED, Problem, mistakes, problem_of
@@ -115,13 +114,8 @@ def create_openai_api(answering: Answering, settings: Settings) -> FastAPI:
             completion.states_usage = asked.stream_options is not None and asked.stream_options.include_usage
             told = events(first, answers, completion.chunks, _error_event, settings.home)
             return EventStream(told, headers={"Cache-Control": "no-cache"})
-        async with aclosing(answers):
-            async for answer in answers:
-                if answer.done:
-                    return JSONResponse(completion.whole(answer))
-                if await request.is_disconnected():
-                    break
-        return Response(status_code=499)  # nobody is there to read it
+        answer = await finished(answers, request)
+        return JSONResponse(completion.whole(answer)) if answer else Response(status_code=499)  # nobody reads it
 
     return api
 
